@@ -1,0 +1,101 @@
+// Where a candidate runs. One interface for the CUDA device, the virtual GPU and the fake of the tests.
+//
+// Tensors enter and leave as SharedTensor: memory of another process named by a handle. A device copies inputs into buffers of its own,
+// so that a candidate can never reach the oracle's memory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "candidate/build.h"
+#include "candidate/plan.h"
+#include "task/shared_tensor.h"
+
+namespace cutegen {
+
+enum class DeviceKind { cuda, virtual_gpu, fake };
+const char* to_string(DeviceKind kind);  // "cuda", "virtual", "fake"
+
+struct DeviceInfo {
+  DeviceKind kind = DeviceKind::fake;
+  std::string name;               // "NVIDIA H200"
+  std::string driver;             // "580.159.04"
+  std::string arch = "sm_90a";    // what the toolchain must build for
+  int sm_count = 0;
+  int64_t memory_bytes = 0;
+  int64_t l2_bytes = 0;
+};
+
+// Why a plan execution ended. `ok` is the only good one.
+enum class OutcomeKind {
+  ok, illegal_address, misaligned_address, launch_failure, invalid_launch, illegal_instruction, assert_or_trap,
+  timeout, out_of_memory, load_failure, executor_lost, canary_broken, input_modified, check_failed /* a virtual-GPU finding */,
+};
+const char* to_string(OutcomeKind kind);
+
+struct Outcome {
+  OutcomeKind kind = OutcomeKind::ok;
+  std::string detail;             // which launch, which buffer and offset, the driver's text
+  bool ok() const { return kind == OutcomeKind::ok; }
+};
+
+struct RunRequest {
+  std::shared_ptr<const Build> build;
+  std::vector<SharedTensor> inputs;
+  std::vector<SharedTensor> params;
+  std::vector<TensorSpec> outputs;
+  uint32_t poison = 0x7fc0dead;   // 32-bit pattern written to outputs and workspace first (a NaN in fp32)
+  Seconds time_limit{20};
+};
+
+struct RunResult {
+  Outcome outcome;
+  std::vector<SharedTensor> outputs;  // valid until the next call on the device; empty unless ok
+};
+
+// One timed side: repeated plan executions on rotating input sets, cold L2.
+struct TimeRequest {
+  std::shared_ptr<const Build> build;
+  std::vector<std::vector<SharedTensor>> input_sets;  // at least one; repeat i uses set i % size
+  std::vector<SharedTensor> params;
+  std::vector<TensorSpec> outputs;
+  int warmup = 3;
+  int repeats = 10;
+  bool cold_l2 = true;
+  Seconds time_limit{60};
+};
+
+struct ClockReading {
+  double sm_mhz = 0, memory_mhz = 0, temperature_c = 0, power_w = 0;
+  uint64_t throttle_reasons = 0;  // NVML bit mask
+};
+
+struct TimeResult {
+  Outcome outcome;
+  std::vector<double> ms;         // one a repeat, device time
+  ClockReading before, after;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual DeviceInfo info() const = 0;
+  // Expected failures of a candidate are Outcomes; an Error means that the device itself cannot be used.
+  virtual Result<RunResult> run(const RunRequest& request) = 0;
+  virtual Result<TimeResult> time(const TimeRequest& request) = 0;
+  // Whether times are measured (cuda), predicted (virtual) or invented (fake). Reports must say which.
+  virtual bool measures_time() const = 0;
+};
+
+// Exclusive use of one GPU among all processes and users of the machine, while it lives. Fakes return a lease of nothing.
+class Lease {
+ public:
+  virtual ~Lease() = default;
+};
+
+}  // namespace cutegen
