@@ -5,7 +5,6 @@
 // they are values of their own types (device/outcome.h, judge/verdict.h).
 #pragma once
 
-#include <cassert>
 #include <string>
 #include <utility>
 #include <variant>
@@ -49,7 +48,8 @@ struct Error {
   std::string detail;   // long text kept for logs (a traceback, a compiler's output); may be empty
 };
 
-// A T or an Error. Discarding one is a compile-time warning (and warnings are errors).
+// A T or an Error. Asking for the one that is not there throws std::bad_variant_access: a bug, never a silent wrong value.
+// Discarding one is a compile-time warning (and warnings are errors).
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -59,17 +59,17 @@ class [[nodiscard]] Result {
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
 
-  T& value() & { assert(ok()); return *std::get_if<0>(&state_); }
-  const T& value() const& { assert(ok()); return *std::get_if<0>(&state_); }
-  T&& value() && { assert(ok()); return std::move(*std::get_if<0>(&state_)); }
+  T& value() & { return std::get<0>(state_); }
+  const T& value() const& { return std::get<0>(state_); }
+  T&& value() && { return std::move(std::get<0>(state_)); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 
-  const Error& error() const& { assert(!ok()); return *std::get_if<1>(&state_); }
-  Error&& error() && { assert(!ok()); return std::move(*std::get_if<1>(&state_)); }
+  const Error& error() const& { return std::get<1>(state_); }
+  Error&& error() && { return std::move(std::get<1>(state_)); }
 
  private:
   std::variant<T, Error> state_;
