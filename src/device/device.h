@@ -51,11 +51,16 @@ struct RunRequest {
   std::vector<TensorSpec> outputs;
   uint32_t poison = 0x7fc0dead;   // 32-bit pattern written to outputs and workspace first (a NaN in fp32)
   Seconds time_limit{20};
+  bool graph = false;             // execute by replaying a captured CUDA graph, as timing does; a device without graphs launches directly
 };
 
 struct RunResult {
   Outcome outcome;
   std::vector<SharedTensor> outputs;  // valid until the next call on the device; empty unless ok
+  // One checksum an output, of every bit at its place (different outputs differ in it, up to chance), made where the outputs are: on a GPU by
+  // a kernel of the device's own. The judge compares repeated runs with them. Empty: not offered; the judge hashes shm outputs itself.
+  std::vector<uint64_t> output_hashes;
+  bool used_graph = false;            // this run replayed a graph (RunRequest::graph)
 };
 
 // One timed side: repeated plan executions on rotating input sets, cold L2.

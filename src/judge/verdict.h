@@ -20,7 +20,7 @@ struct TrialEvidence {
   TrialSpec spec;
   bool dropped = false;                      // the reference itself is not finite there
   std::vector<OutputComparison> outputs;
-  double error_ratio = 0;                    // worst of error / allowed-at-c=1 over outputs and both norms; <= c passes
+  double error_ratio = 0;                    // worst over outputs and both norms (judge/accuracy.h); at most c exactly when the accuracy passes
   bool passed = false;
   std::string why;                           // one sentence when it did not pass
 };
@@ -28,8 +28,9 @@ struct TrialEvidence {
 // One integrity check (judge/checks/): a name, whether it held, and what was seen.
 struct CheckEvidence {
   std::string name;       // "canaries", "inputs_unmodified", "deterministic", "floor", "not_constant" ...
-  bool passed = false;
+  bool passed = false;    // false is an integrity failure
   std::string detail;
+  bool skipped = false;   // the check could not be made here (detail says why); passed is true then
 };
 
 struct RatioInterval {
@@ -60,6 +61,7 @@ struct Verdict {
   Stage reached = Stage::none;
   bool verified() const { return reached >= Stage::honest; }
   std::string why;                     // empty when timed; else the one sentence for people
+  bool incomplete = false;             // the deadline passed first: `reached` is what was shown, and what is missing is no fault of the candidate
   std::string candidate_hash, task_hash, build_key;
   std::string device_kind, device_name;
   std::optional<BuildFailure> build_failure;
@@ -72,7 +74,10 @@ struct Verdict {
   double seconds = 0;                  // wall time of the evaluation, build excluded
 };
 
+// {"schema": 1, ...}: lossless, infinities and NaN included. Also carries "verified", which reading derives from `reached` instead.
+inline constexpr int kVerdictSchema = 1;
 Json to_json(const Verdict& verdict);
+// Errc::protocol for a missing or wrong member, Errc::unsupported for a newer schema.
 Result<Verdict> verdict_from_json(const Json& j);
 
 }  // namespace cutegen
