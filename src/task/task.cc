@@ -32,6 +32,12 @@ void append_struct(std::string& out, const std::string& id, const TensorSpec& sp
   fmt::format_to(to, "  static constexpr int64_t bytes = {};\n}};\n", spec.bytes());
 }
 
+void append_list(std::string& out, const char* list, const char* id, size_t count) {
+  fmt::format_to(std::back_inserter(out), "using {} = tensors<", list);
+  for (size_t i = 0; i < count; ++i) fmt::format_to(std::back_inserter(out), "{}{}{}", i == 0 ? "" : ", ", id, i);
+  out += ">;\n";
+}
+
 }  // namespace
 
 std::string Task::hash() const {
@@ -90,6 +96,11 @@ std::string task_header(const Task& task) {
   for (size_t i = 0; i < task.inputs.size(); ++i) append_struct(out, fmt::format("in{}", i), task.inputs[i]);
   for (size_t i = 0; i < task.params.size(); ++i) append_struct(out, fmt::format("param{}", i), task.params[i]);
   for (size_t i = 0; i < task.outputs.size(); ++i) append_struct(out, fmt::format("out{}", i), task.outputs[i]);
+  // kernels/include/cutegen/kernel.cuh checks a candidate's plan against these lists.
+  out += "template <class... Tensors>\nstruct tensors {};\n";
+  append_list(out, "inputs", "in", task.inputs.size());
+  append_list(out, "params", "param", task.params.size());
+  append_list(out, "outputs", "out", task.outputs.size());
   return out + "}  // namespace task\n";
 }
 
