@@ -1,3 +1,9 @@
+# Folders whose tests run under the sanitizers: those with threads (a subset), and all that need no compiler of kernels.
+set(CUTEGEN_THREADED base store search device vgpu)
+set(CUTEGEN_SANITIZED base task candidate store search device judge report propose vgpu)
+add_custom_target(threaded_tests)
+add_custom_target(sanitized_tests)
+
 # One library a folder of src/, one test program a folder of tests/.
 find_program(CCACHE ccache)
 if(CCACHE)
@@ -42,7 +48,16 @@ function(cutegen_tests folder library)
   target_include_directories(${folder}_test PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   target_compile_definitions(${folder}_test PRIVATE CUTEGEN_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   target_link_libraries(${folder}_test PRIVATE ${library} GTest::gmock GTest::gtest_main)
-  gtest_discover_tests(${folder}_test TEST_PREFIX ${folder}. DISCOVERY_TIMEOUT 60 DISCOVERY_MODE PRE_TEST)
+  set(label plain)  # one label a test: gtest_discover_tests cannot pass a list
+  if(folder IN_LIST CUTEGEN_SANITIZED)
+    add_dependencies(sanitized_tests ${folder}_test)
+    set(label sanitized)
+  endif()
+  if(folder IN_LIST CUTEGEN_THREADED)
+    add_dependencies(threaded_tests ${folder}_test)
+    set(label sanitized-threaded)
+  endif()
+  gtest_discover_tests(${folder}_test TEST_PREFIX ${folder}. DISCOVERY_TIMEOUT 60 DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${label})
 endfunction()
 
 function(cutegen_program name folder)

@@ -46,7 +46,8 @@ Result<void> write_file_atomic(const fs::path& path, std::string_view content) {
   fs::create_directories(dir, ec);
   if (ec) return Error{Errc::io, "cannot create directory " + dir.string() + ": " + ec.message(), "", ""};
   static std::atomic<unsigned> counter{0};
-  const fs::path aside = dir / ("." + path.filename().string() + "." + std::to_string(::getpid()) + "." + std::to_string(counter++) + ".tmp");
+  const fs::path aside =
+      dir / ("." + path.filename().string() + "." + std::to_string(::getpid()) + "." + std::to_string(counter++) + ".tmp");
   {
     Fd fd(::open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
     if (!fd.valid()) return io_error("create", aside);
@@ -87,7 +88,8 @@ fs::path cache_dir() {
 Result<fs::path> data_dir() {
   if (const char* own = std::getenv("CUTEGEN_HOME"); own && *own) {
     if (looks_like_data_dir(own)) return fs::path(own);
-    return Error{Errc::missing_dependency, std::string("CUTEGEN_HOME=") + own + " holds no kernels/include/cutegen/kernel.cuh", "point it at cutegen's checkout or its share/cutegen folder", ""};
+    return Error{Errc::missing_dependency, std::string("CUTEGEN_HOME=") + own + " holds no kernels/include/cutegen/kernel.cuh",
+                 "point it at cutegen's checkout or its share/cutegen folder", ""};
   }
   std::error_code ec;
   const fs::path binary = fs::read_symlink("/proc/self/exe", ec);
@@ -98,7 +100,8 @@ Result<fs::path> data_dir() {
       if (dir == dir.root_path()) break;
     }
   }
-  return Error{Errc::missing_dependency, "cutegen's data folder (kernels/, python/) was not found near the binary", "set CUTEGEN_HOME to the checkout or to share/cutegen", ""};
+  return Error{Errc::missing_dependency, "cutegen's data folder (kernels/, python/) was not found near the binary",
+               "set CUTEGEN_HOME to the checkout or to share/cutegen", ""};
 }
 
 Result<TempDir> TempDir::make(std::string_view prefix, const fs::path& parent) {

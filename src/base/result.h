@@ -90,14 +90,13 @@ class [[nodiscard]] Result<void> : public Result<Unit> {
 
 // CUTEGEN_TRY(auto x, make_x()); declares x from the value, or returns the error from the enclosing function.
 #define CUTEGEN_TRY(declaration, ...) CUTEGEN_TRY_(CUTEGEN_CONCAT(cutegen_try_, __LINE__), declaration, __VA_ARGS__)
-#define CUTEGEN_TRY_(tmp, declaration, ...)      \
-  auto tmp = (__VA_ARGS__);                      \
-  if (!tmp.ok()) return std::move(tmp).error();  \
+#define CUTEGEN_TRY_(tmp, declaration, ...)     \
+  auto tmp = (__VA_ARGS__);                     \
+  if (!tmp.ok()) return std::move(tmp).error(); \
   declaration = std::move(tmp).value()
 
 // CUTEGEN_CHECK(do_it()); returns the error from the enclosing function, or goes on.
-#define CUTEGEN_CHECK(...)                                                       \
-  do {                                                                           \
-    if (auto cutegen_check = (__VA_ARGS__); !cutegen_check.ok())                 \
-      return std::move(cutegen_check).error();                                   \
+#define CUTEGEN_CHECK(...)                                                                                \
+  do {                                                                                                    \
+    if (auto cutegen_check = (__VA_ARGS__); !cutegen_check.ok()) return std::move(cutegen_check).error(); \
   } while (false)

@@ -37,7 +37,8 @@ Result<Prepared> prepare(const Command& command) {
   p.program = command.argv[0];
   if (p.program.find('/') == std::string::npos) {
     p.program = find_program(p.program).string();
-    if (p.program.empty()) return Error{Errc::missing_dependency, "program '" + command.argv[0] + "' is not on PATH", "run scripts/setup, or install it", ""};
+    if (p.program.empty())
+      return Error{Errc::missing_dependency, "program '" + command.argv[0] + "' is not on PATH", "run scripts/setup, or install it", ""};
   }
   for (const std::string& arg : command.argv) p.argv.push_back(const_cast<char*>(arg.c_str()));
   p.argv.push_back(nullptr);
@@ -111,7 +112,8 @@ template <class Wire>
 Result<Started> start(const Command& command, const Wire& wire) {
   CUTEGEN_TRY(const Prepared prepared, prepare(command));
   int pair[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) return Error{Errc::io, std::string("socketpair: ") + std::strerror(errno), "", ""};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+    return Error{Errc::io, std::string("socketpair: ") + std::strerror(errno), "", ""};
   Started started;
   started.lifeline = Fd(pair[0]);
   Fd guard_end(pair[1]);
@@ -202,7 +204,9 @@ bool drain(int fd, std::string& text) {
 
 std::string ExitStatus::describe() const {
   if (timed_out) return "timed out";
-  if (signal != 0) return std::string("killed by ") + (::sigabbrev_np(signal) != nullptr ? "SIG" + std::string(::sigabbrev_np(signal)) : "signal " + std::to_string(signal));
+  if (signal != 0)
+    return std::string("killed by ") +
+           (::sigabbrev_np(signal) != nullptr ? "SIG" + std::string(::sigabbrev_np(signal)) : "signal " + std::to_string(signal));
   return "exit code " + std::to_string(code);
 }
 
@@ -248,7 +252,8 @@ Result<Finished> run(const Command& command, Deadline deadline, const Clock& clo
 
 Result<Child> Child::spawn(const Command& command, const std::filesystem::path& log_path) {
   int pair[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) return Error{Errc::io, std::string("socketpair: ") + std::strerror(errno), "", ""};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+    return Error{Errc::io, std::string("socketpair: ") + std::strerror(errno), "", ""};
   Child child;
   child.channel_ = Fd(pair[0]);
   Fd theirs(pair[1]);
@@ -305,7 +310,8 @@ ExitStatus Child::stop(Seconds grace) {
 
 Result<void> send_frame(int fd, const Json& message) {
   const std::string body = message.dump(-1, ' ', false, Json::error_handler_t::replace);
-  if (body.size() > kMaxFrameBytes) return Error{Errc::protocol, "message of " + std::to_string(body.size()) + " bytes is too long for a frame", "", ""};
+  if (body.size() > kMaxFrameBytes)
+    return Error{Errc::protocol, "message of " + std::to_string(body.size()) + " bytes is too long for a frame", "", ""};
   const auto n = static_cast<uint32_t>(body.size());
   std::string bytes{static_cast<char>(n), static_cast<char>(n >> 8), static_cast<char>(n >> 16), static_cast<char>(n >> 24)};
   bytes += body;
@@ -351,7 +357,8 @@ Result<Json> receive_frame(int fd, Deadline deadline, const Clock& clock) {
 }
 
 std::filesystem::path find_program(std::string_view name) {
-  if (name.find('/') != std::string_view::npos) return ::access(std::string(name).c_str(), X_OK) == 0 ? std::filesystem::path(name) : std::filesystem::path{};
+  if (name.find('/') != std::string_view::npos)
+    return ::access(std::string(name).c_str(), X_OK) == 0 ? std::filesystem::path(name) : std::filesystem::path{};
   const char* path = std::getenv("PATH");
   std::string_view rest = path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin";
   while (!rest.empty()) {

@@ -18,24 +18,24 @@
 namespace cutegen {
 
 struct Command {
-  std::vector<std::string> argv;             // argv[0] is looked up on PATH when it has no slash
-  std::map<std::string, std::string> env;    // added to (or replacing in) the parent's environment
-  std::filesystem::path cwd;                 // empty: the parent's
-  std::string stdin_text;                    // given to run(); spawn() ignores it
+  std::vector<std::string> argv;           // argv[0] is looked up on PATH when it has no slash
+  std::map<std::string, std::string> env;  // added to (or replacing in) the parent's environment
+  std::filesystem::path cwd;               // empty: the parent's
+  std::string stdin_text;                  // given to run(); spawn() ignores it
 };
 
 struct ExitStatus {
-  int code = 0;           // exit code, when signal is 0
-  int signal = 0;         // the signal that ended it, or 0
-  bool timed_out = false; // it was killed at the deadline
+  int code = 0;            // exit code, when signal is 0
+  int signal = 0;          // the signal that ended it, or 0
+  bool timed_out = false;  // it was killed at the deadline
   bool success() const { return code == 0 && signal == 0 && !timed_out; }
   std::string describe() const;  // "exit code 1", "killed by SIGSEGV", "timed out"
 };
 
 struct Finished {
   ExitStatus status;
-  std::string out;   // stdout, whole
-  std::string err;   // stderr, whole
+  std::string out;  // stdout, whole
+  std::string err;  // stderr, whole
   double seconds = 0;
 };
 

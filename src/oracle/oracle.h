@@ -17,8 +17,9 @@ namespace cutegen {
 // How inputs are drawn (DESIGN §4). as_given is the user's get_inputs under the seed.
 enum class Distribution { as_given, times3, times001, negated, sign_symmetric, wide_exponent, ties, small_integers };
 const char* to_string(Distribution d);
-inline constexpr Distribution kDistributions[] = {Distribution::as_given, Distribution::times3, Distribution::times001, Distribution::negated,
-                                                  Distribution::sign_symmetric, Distribution::wide_exponent, Distribution::ties, Distribution::small_integers};
+inline constexpr Distribution kDistributions[] = {Distribution::as_given, Distribution::times3,         Distribution::times001,
+                                                  Distribution::negated,  Distribution::sign_symmetric, Distribution::wide_exponent,
+                                                  Distribution::ties,     Distribution::small_integers};
 
 struct TrialSpec {
   uint64_t seed = 0;
@@ -36,25 +37,25 @@ struct Trial {
   TrialSpec spec;
   std::vector<SharedTensor> inputs;
   std::vector<SharedTensor> params;
-  bool reference_finite = true;   // false: this distribution is dropped (and listed)
+  bool reference_finite = true;  // false: this distribution is dropped (and listed)
 };
 
 // Error of one output against float64, and of the reference run, over all elements of a trial.
 struct OutputComparison {
   bool shape_ok = true;
   int64_t elements = 0;
-  double norm_truth = 0;          // ||y64||_2
-  double norm_error = 0;          // ||y - y64||_2
-  double norm_reference = 0;      // ||yref - y64||_2
-  double floor_norm = 0;          // ||floor||_2, floor = a few ulps of the output dtype at each element
-  double max_error = 0;           // max |y - y64| / scale
-  double max_reference = 0;       // max |yref - y64| / scale
-  double floor_max = 0;           // max of floor / scale
+  double norm_truth = 0;             // ||y64||_2
+  double norm_error = 0;             // ||y - y64||_2
+  double norm_reference = 0;         // ||yref - y64||_2
+  double floor_norm = 0;             // ||floor||_2, floor = a few ulps of the output dtype at each element
+  double max_error = 0;              // max |y - y64| / scale
+  double max_reference = 0;          // max |yref - y64| / scale
+  double floor_max = 0;              // max of floor / scale
   int64_t nonfinite_mismatches = 0;  // NaN or infinity where the truth has none, or the reverse
-  int64_t poison_left = 0;        // elements that still hold the poison pattern and should not
+  int64_t poison_left = 0;           // elements that still hold the poison pattern and should not
   std::vector<int64_t> worst_index;  // of max_error
   double worst_value = 0, worst_truth = 0, worst_reference = 0;
-  bool suite_allclose = false;    // the suite's own check against the reference run; reported, never decisive
+  bool suite_allclose = false;  // the suite's own check against the reference run; reported, never decisive
   bool bit_equal_reference = false;
   std::vector<std::string> pattern;  // index patterns of the wrong elements, for people and models
 };
@@ -63,8 +64,8 @@ enum class Baseline { eager, compile, eager_tf32, compile_tf32 };
 const char* to_string(Baseline b);
 
 struct BaselineSamples {
-  std::vector<double> ms;         // device-event time of one call each
-  std::string note;               // e.g. why compile is not available; ms is empty then
+  std::vector<double> ms;  // device-event time of one call each
+  std::string note;        // e.g. why compile is not available; ms is empty then
 };
 
 struct OracleInfo {

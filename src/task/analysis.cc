@@ -17,12 +17,15 @@ const std::array<GpuRates, 4> kRates = {{
     {"RTX 4090", 0.92e12, 82e12, 82e12, 165e12},
 }};
 
-bool is_one_of(std::string_view op, std::initializer_list<std::string_view> names) { return std::find(names.begin(), names.end(), op) != names.end(); }
+bool is_one_of(std::string_view op, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), op) != names.end();
+}
 
 bool is_data(const Node& node) { return node.op == "input" || node.op == "param"; }
 
 bool is_view(std::string_view op) {
-  return is_one_of(op, {"t", "transpose", "permute", "view", "_unsafe_view", "reshape", "expand", "unsqueeze", "squeeze", "slice", "select", "alias", "detach", "clone", "diag", "diag_embed"});
+  return is_one_of(op, {"t", "transpose", "permute", "view", "_unsafe_view", "reshape", "expand", "unsqueeze", "squeeze", "slice", "select",
+                        "alias", "detach", "clone", "diag", "diag_embed"});
 }
 
 const TensorSpec* tensor_arg(const Graph& graph, const Node& node, size_t i) {
@@ -81,13 +84,18 @@ std::string classify(const Graph& graph, const std::vector<bool>& used) {
   };
   // First rule that matches any used node names the class: the costliest kind of work decides.
   static const std::initializer_list<Rule> rules = {
-      {"attention", {"_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention", "_scaled_dot_product_attention_math", "scaled_dot_product_attention"}},
+      {"attention",
+       {"_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention", "_scaled_dot_product_attention_math",
+        "scaled_dot_product_attention"}},
       {"convolution", {"convolution", "_convolution"}},
       {"matmul", {"mm", "addmm", "bmm", "baddbmm", "mv", "addmv", "dot"}},
       {"scan", {"cumsum", "cumprod", "cummax", "cummin", "logcumsumexp"}},
-      {"pool", {"max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool2d", "avg_pool3d", "_adaptive_avg_pool2d", "_adaptive_avg_pool3d"}},
+      {"pool",
+       {"max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool2d", "avg_pool3d", "_adaptive_avg_pool2d", "_adaptive_avg_pool3d"}},
       {"softmax", {"_softmax", "_log_softmax"}},
-      {"norm", {"native_layer_norm", "native_group_norm", "native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit_functional", "cudnn_batch_norm"}},
+      {"norm",
+       {"native_layer_norm", "native_group_norm", "native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit_functional",
+        "cudnn_batch_norm"}},
       {"loss", {"mse_loss", "smooth_l1_loss", "huber_loss", "nll_loss_forward", "binary_cross_entropy"}},
   };
   for (const Rule& rule : rules)
@@ -95,7 +103,8 @@ std::string classify(const Graph& graph, const std::vector<bool>& used) {
       if (used[i] && is_one_of(graph.nodes[i].op, rule.ops) && !is_diagonal_product(graph, graph.nodes[i])) return rule.op_class;
   bool reduces = false;
   for (size_t i = 0; i < graph.nodes.size(); ++i)
-    reduces |= used[i] && is_one_of(graph.nodes[i].op, {"sum", "mean", "amax", "amin", "max", "min", "prod", "var", "std", "norm", "linalg_vector_norm", "argmax", "argmin", "logsumexp", "var_mean", "any", "all"});
+    reduces |= used[i] && is_one_of(graph.nodes[i].op, {"sum", "mean", "amax", "amin", "max", "min", "prod", "var", "std", "norm",
+                                                        "linalg_vector_norm", "argmax", "argmin", "logsumexp", "var_mean", "any", "all"});
   if (!reduces) return "elementwise";
   for (const ValueRef& v : graph.outputs)
     if (graph.spec(v).elements() == 1) return "loss";

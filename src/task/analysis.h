@@ -11,9 +11,9 @@ namespace cutegen {
 struct GpuRates {
   std::string name;
   double dram_bytes_per_s = 0;
-  double fp32_flops = 0;   // CUDA cores, FMA = 2
-  double tf32_flops = 0;   // dense tensor cores
-  double half_flops = 0;   // dense fp16/bf16 tensor cores
+  double fp32_flops = 0;  // CUDA cores, FMA = 2
+  double tf32_flops = 0;  // dense tensor cores
+  double half_flops = 0;  // dense fp16/bf16 tensor cores
 };
 
 // The entry of a built-in table whose name is contained in `device_name` ("NVIDIA H200"); H200 when none is.
@@ -27,7 +27,8 @@ struct Analysis {
   double memory_floor_s = 0;   // bytes / bandwidth
   double compute_floor_s = 0;  // contraction FLOPs at the half-precision tensor rate (the optimistic one) plus the rest at fp32
   double floor_s() const { return memory_floor_s > compute_floor_s ? memory_floor_s : compute_floor_s; }
-  std::string op_class;        // "elementwise", "reduction", "norm", "softmax", "loss", "matmul", "convolution", "attention", "scan", "pool", "opaque"
+  std::string
+      op_class;  // "elementwise", "reduction", "norm", "softmax", "loss", "matmul", "convolution", "attention", "scan", "pool", "opaque"
 };
 
 Analysis analyse(const Task& task, const GpuRates& rates);

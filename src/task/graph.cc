@@ -15,9 +15,14 @@ Json arg_to_json(const Arg& arg) {
 Result<ValueRef> ref_from_json(const Json& j, const std::vector<Node>& nodes) {
   CUTEGEN_TRY(const int node, json_get<int>(j, "node"));
   const int index = json_or<int>(j, "index", 0);
-  if (node < 0 || node >= static_cast<int>(nodes.size())) return Error{Errc::protocol, "graph refers to node " + std::to_string(node) + " before it is defined", "", ""};
+  if (node < 0 || node >= static_cast<int>(nodes.size()))
+    return Error{Errc::protocol, "graph refers to node " + std::to_string(node) + " before it is defined", "", ""};
   const auto outputs = static_cast<int>(nodes[static_cast<size_t>(node)].outputs.size());
-  if (index < 0 || index >= outputs) return Error{Errc::protocol, "graph refers to output " + std::to_string(index) + " of node " + std::to_string(node) + ", which has " + std::to_string(outputs), "", ""};
+  if (index < 0 || index >= outputs)
+    return Error{
+        Errc::protocol,
+        "graph refers to output " + std::to_string(index) + " of node " + std::to_string(node) + ", which has " + std::to_string(outputs),
+        "", ""};
   return ValueRef{node, index};
 }
 

@@ -29,21 +29,22 @@ using Arg = std::variant<ValueRef, double, std::monostate>;  // monostate: an op
 struct Node {
   std::string op;
   std::vector<Arg> args;
-  Json attrs = Json::object();       // "input" and "param": {"index": i} into Task::inputs or Task::params
-  std::vector<TensorSpec> outputs;   // most ops have one
+  Json attrs = Json::object();      // "input" and "param": {"index": i} into Task::inputs or Task::params
+  std::vector<TensorSpec> outputs;  // most ops have one
   bool operator==(const Node&) const = default;
 };
 
 struct Graph {
-  std::vector<Node> nodes;           // topologically ordered; a node refers to earlier ones only
-  std::vector<ValueRef> outputs;     // in the order of Task::outputs
+  std::vector<Node> nodes;        // topologically ordered; a node refers to earlier ones only
+  std::vector<ValueRef> outputs;  // in the order of Task::outputs
 
   const TensorSpec& spec(ValueRef v) const { return nodes.at(static_cast<size_t>(v.node)).outputs.at(static_cast<size_t>(v.index)); }
   // For each node, the nodes that read one of its outputs (each once).
   std::vector<std::vector<int>> readers() const;
 };
 
-// {"nodes": [{"op", "args": [{"node": 3, "index": 0} | {"scalar": 0.5} | null], "attrs": {...}, "outputs": [spec]}], "outputs": [{"node", "index"}]}
+// {"nodes": [{"op", "args": [{"node": 3, "index": 0} | {"scalar": 0.5} | null], "attrs": {...}, "outputs": [spec]}], "outputs": [{"node",
+// "index"}]}
 Json to_json(const Graph& graph);
 // Rejects forward references, indices out of range and unknown argument kinds.
 Result<Graph> graph_from_json(const Json& j);

@@ -10,10 +10,10 @@ namespace cutegen {
 
 struct SharedTensor {
   enum class Where { cuda_ipc, shm };
-  TensorSpec spec;           // dense, row-major
+  TensorSpec spec;  // dense, row-major
   Where where = Where::shm;
-  std::string handle;        // cuda_ipc: the 64-byte CUipcMemHandle in hex; shm: the object's name ("/cutegen-...")
-  int64_t offset = 0;        // bytes from the start of the allocation or object
+  std::string handle;  // cuda_ipc: the 64-byte CUipcMemHandle in hex; shm: the object's name ("/cutegen-...")
+  int64_t offset = 0;  // bytes from the start of the allocation or object
 };
 
 // {"name","dtype","shape","where":"cuda_ipc"|"shm","handle","offset"}

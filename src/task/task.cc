@@ -82,7 +82,8 @@ Result<Task> task_from_json(const Json& j) {
   task.opaque_reason = json_or<std::string>(j, "opaque_reason", "");
   if (const auto graph = j.find("graph"); graph != j.end() && !graph->is_null()) {
     CUTEGEN_TRY(task.graph, graph_from_json(*graph));
-    if (task.graph->outputs.size() != task.outputs.size()) return Error{Errc::protocol, "the graph's outputs do not match the task's", "", ""};
+    if (task.graph->outputs.size() != task.outputs.size())
+      return Error{Errc::protocol, "the graph's outputs do not match the task's", "", ""};
   }
   if (const auto warnings = j.find("warnings"); warnings != j.end() && warnings->is_array())
     for (const Json& w : *warnings) task.warnings.push_back({json_or<std::string>(w, "code", ""), json_or<std::string>(w, "message", "")});
@@ -90,8 +91,12 @@ Result<Task> task_from_json(const Json& j) {
 }
 
 std::string task_header(const Task& task) {
-  std::string out = fmt::format("// Facts of the task {}, generated: shapes are row-major and dense.\n#pragma once\n\n#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n\n#include <cstdint>\n\nnamespace task {{\n", task.name);
-  fmt::format_to(std::back_inserter(out), "inline constexpr int num_inputs = {};\ninline constexpr int num_params = {};\ninline constexpr int num_outputs = {};\n",
+  std::string out = fmt::format(
+      "// Facts of the task {}, generated: shapes are row-major and dense.\n#pragma once\n\n#include <cuda_bf16.h>\n#include "
+      "<cuda_fp16.h>\n\n#include <cstdint>\n\nnamespace task {{\n",
+      task.name);
+  fmt::format_to(std::back_inserter(out),
+                 "inline constexpr int num_inputs = {};\ninline constexpr int num_params = {};\ninline constexpr int num_outputs = {};\n",
                  task.inputs.size(), task.params.size(), task.outputs.size());
   for (size_t i = 0; i < task.inputs.size(); ++i) append_struct(out, fmt::format("in{}", i), task.inputs[i]);
   for (size_t i = 0; i < task.params.size(); ++i) append_struct(out, fmt::format("param{}", i), task.params[i]);

@@ -60,7 +60,9 @@ Result<TensorSpec> tensor_spec_from_json(const Json& j) {
   spec.name = json_or<std::string>(j, "name", "");
   CUTEGEN_TRY(const auto dtype, json_get<std::string>(j, "dtype"));
   const auto parsed = parse_dtype(dtype);
-  if (!parsed) return Error{Errc::unsupported, "tensor '" + spec.name + "' has dtype " + dtype + ", which cutegen does not handle", "use float32, float16, bfloat16, float64 or an integer type", ""};
+  if (!parsed)
+    return Error{Errc::unsupported, "tensor '" + spec.name + "' has dtype " + dtype + ", which cutegen does not handle",
+                 "use float32, float16, bfloat16, float64 or an integer type", ""};
   spec.dtype = *parsed;
   CUTEGEN_TRY(spec.shape, json_get<Shape>(j, "shape"));
   for (const int64_t extent : spec.shape)

@@ -1,10 +1,10 @@
 #include "base/subprocess.h"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
 #include <csignal>
 #include <thread>
 

@@ -22,9 +22,13 @@ Task linear_task() {
   task.params = {{"w", DType::f32, {128, 32}}, {"b", DType::f32, {32}}, {"unused", DType::f32, {7}}};
   task.outputs = {{"out0", DType::f32, {64, 32}}};
   Graph graph;
-  graph.nodes = {data("input", 0, task.inputs[0]), data("param", 0, task.params[0]), data("param", 1, task.params[1]), data("param", 2, task.params[2]),
-                 Node{"addmm", {ValueRef{2, 0}, ValueRef{0, 0}, ValueRef{1, 0}}, Json{{"alpha", 1.0}, {"beta", 1.0}}, {{"", DType::f32, {64, 32}}}},
-                 Node{"relu", {ValueRef{4, 0}}, Json::object(), {{"", DType::f32, {64, 32}}}}};
+  graph.nodes = {
+      data("input", 0, task.inputs[0]),
+      data("param", 0, task.params[0]),
+      data("param", 1, task.params[1]),
+      data("param", 2, task.params[2]),
+      Node{"addmm", {ValueRef{2, 0}, ValueRef{0, 0}, ValueRef{1, 0}}, Json{{"alpha", 1.0}, {"beta", 1.0}}, {{"", DType::f32, {64, 32}}}},
+      Node{"relu", {ValueRef{4, 0}}, Json::object(), {{"", DType::f32, {64, 32}}}}};
   graph.outputs = {ValueRef{5, 0}};
   task.graph = graph;
   return task;
@@ -104,7 +108,10 @@ TEST(SharedTensor, RoundTrip) {
 TEST(TaskHeader, StatesShapesAndTypes) {
   const std::string header = task_header(linear_task());
   EXPECT_NE(header.find("inline constexpr int num_params = 3;"), std::string::npos);
-  EXPECT_NE(header.find("struct in0 {  // x\n  using type = float;\n  static constexpr int rank = 2;\n  static constexpr int64_t shape[2] = {64, 128};"), std::string::npos);
+  EXPECT_NE(
+      header.find(
+          "struct in0 {  // x\n  using type = float;\n  static constexpr int rank = 2;\n  static constexpr int64_t shape[2] = {64, 128};"),
+      std::string::npos);
   EXPECT_NE(header.find("static constexpr int64_t bytes = 8192;\n};\n}  // namespace task"), std::string::npos);
 }
 
@@ -123,7 +130,8 @@ TEST(Analysis, ADiagonalProductIsNoContraction) {
   task.inputs = {{"d", DType::f32, {64}}, {"b", DType::f32, {64, 64}}};
   task.outputs = {{"out0", DType::f32, {64, 64}}};
   Graph graph;
-  graph.nodes = {data("input", 0, task.inputs[0]), data("input", 1, task.inputs[1]), Node{"diag", {ValueRef{0, 0}}, Json::object(), {{"", DType::f32, {64, 64}}}},
+  graph.nodes = {data("input", 0, task.inputs[0]), data("input", 1, task.inputs[1]),
+                 Node{"diag", {ValueRef{0, 0}}, Json::object(), {{"", DType::f32, {64, 64}}}},
                  Node{"mm", {ValueRef{2, 0}, ValueRef{1, 0}}, Json::object(), {{"", DType::f32, {64, 64}}}}};
   graph.outputs = {ValueRef{3, 0}};
   task.graph = graph;
