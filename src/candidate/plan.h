@@ -64,7 +64,8 @@ struct Plan {
 
 // Decodes the bytes of `cutegen_plan`. Errors name the launch and the field.
 Result<Plan> decode_plan(std::string_view bytes);
-// Finds `cutegen_plan` in PTX and decodes it.
+// Finds `cutegen_plan` in PTX, decodes it, and checks it against the kernels declared there: names, parameter sizes, launch bounds. A launch
+// without a cluster takes that of the kernel's __cluster_dims__.
 Result<Plan> plan_from_ptx(std::string_view ptx);
 // Checks a plan against a task: indices in range, offsets inside buffers, launch limits of sm_90, every output written by some launch.
 Result<void> validate_plan(const Plan& plan, const Task& task);
