@@ -15,17 +15,17 @@
 namespace cutegen {
 
 struct JudgePolicy {
-  double c = 2.0;                       // allowed multiple of the reference's own error
+  double c = 2.0;  // allowed multiple of the reference's own error
   Precision precision = Precision::match;
-  std::vector<TrialSpec> trials;        // empty: the default set (several seeds as given, one of each other distribution, randomised parameters)
-  uint64_t secret_seed = 0;             // mixed into every trial's seed; drawn per run and stored. 0: seeds as they are, to repeat a trial
-                                        // that a verdict names
+  std::vector<TrialSpec> trials;  // empty: the default set (several seeds as given, one of each other distribution, randomised parameters)
+  uint64_t secret_seed = 0;       // mixed into every trial's seed; drawn per run and stored. 0: seeds as they are, to repeat a trial
+                                  // that a verdict names
   std::vector<Baseline> baselines{Baseline::eager};
-  double ratio_half_width = 0.01;       // stop timing when the 95% interval of the ratio is this narrow (relative)
-  Seconds timing_budget{1.5};           // ... or this much time is spent
+  double ratio_half_width = 0.01;  // stop timing when the 95% interval of the ratio is this narrow (relative)
+  Seconds timing_budget{1.5};      // ... or this much time is spent
   int min_samples = 12;
-  bool time = true;                     // false: stop at Stage::honest
-  bool deterministic = true;            // repeated runs on the same inputs must agree bit for bit; false: differences are listed and allowed
+  bool time = true;           // false: stop at Stage::honest
+  bool deterministic = true;  // repeated runs on the same inputs must agree bit for bit; false: differences are listed and allowed
 
   bool operator==(const JudgePolicy&) const = default;
 };
@@ -36,6 +36,8 @@ Result<JudgePolicy> judge_policy_from_json(const Json& j);
 
 // The default trials of a policy, in order of what fails fastest.
 std::vector<TrialSpec> default_trials(uint64_t secret_seed);
+// What the judge does to a trial's seed, so that nobody who knows the trials knows the inputs. Below 2^53.
+uint64_t mix_seed(uint64_t seed, uint64_t secret_seed);
 
 // Equal for evaluations that must come to the same verdict, timings apart: what a cache of verdicts goes by.
 std::string verdict_key(const Task& task, const Candidate& candidate, const JudgePolicy& policy, const DeviceInfo& device);
