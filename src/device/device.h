@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -23,9 +25,10 @@ const char* to_string(DeviceKind kind);  // "cuda", "virtual", "fake"
 
 struct DeviceInfo {
   DeviceKind kind = DeviceKind::fake;
-  std::string name;               // "NVIDIA H200"
-  std::string driver;             // "580.159.04"
-  std::string arch = "sm_90a";    // what the toolchain must build for
+  std::string name;             // "NVIDIA H200"
+  std::string uuid;             // "GPU-5a1c...": what a lease names (device/lease.h); empty when there is none
+  std::string driver;           // "580.159.04"
+  std::string arch = "sm_90a";  // what the toolchain must build for
   int sm_count = 0;
   int64_t memory_bytes = 0;
   int64_t l2_bytes = 0;
@@ -33,14 +36,27 @@ struct DeviceInfo {
 
 // Why a plan execution ended. `ok` is the only good one.
 enum class OutcomeKind {
-  ok, illegal_address, misaligned_address, launch_failure, invalid_launch, illegal_instruction, assert_or_trap,
-  timeout, out_of_memory, load_failure, executor_lost, canary_broken, input_modified, check_failed /* a virtual-GPU finding */,
+  ok,
+  illegal_address,
+  misaligned_address,
+  launch_failure,
+  invalid_launch,
+  illegal_instruction,
+  assert_or_trap,
+  timeout,
+  out_of_memory,
+  load_failure,
+  executor_lost,
+  canary_broken,
+  input_modified,
+  check_failed /* a virtual-GPU finding */,
 };
-const char* to_string(OutcomeKind kind);
+const char* to_string(OutcomeKind kind);  // the enumerator's name
+std::optional<OutcomeKind> parse_outcome_kind(std::string_view name);
 
 struct Outcome {
   OutcomeKind kind = OutcomeKind::ok;
-  std::string detail;             // which launch, which buffer and offset, the driver's text
+  std::string detail;  // which launch, which buffer and offset, the driver's text
   bool ok() const { return kind == OutcomeKind::ok; }
 };
 
@@ -49,18 +65,18 @@ struct RunRequest {
   std::vector<SharedTensor> inputs;
   std::vector<SharedTensor> params;
   std::vector<TensorSpec> outputs;
-  uint32_t poison = 0x7fc0dead;   // 32-bit pattern written to outputs and workspace first (a NaN in fp32)
+  uint32_t poison = 0x7fc0dead;  // 32-bit pattern written to outputs and workspace first (a NaN in fp32)
   Seconds time_limit{20};
-  bool graph = false;             // execute by replaying a captured CUDA graph, as timing does; a device without graphs launches directly
+  bool graph = false;  // execute by replaying a captured CUDA graph, as timing does; a device without graphs launches directly
 };
 
 struct RunResult {
   Outcome outcome;
   std::vector<SharedTensor> outputs;  // valid until the next call on the device; empty unless ok
-  // One checksum an output, of every bit at its place (different outputs differ in it, up to chance), made where the outputs are: on a GPU by
-  // a kernel of the device's own. The judge compares repeated runs with them. Empty: not offered; the judge hashes shm outputs itself.
+  // One checksum an output, of every bit at its place (different outputs differ in it, up to chance), made where the outputs are: on a GPU
+  // by a kernel of the device's own. The judge compares repeated runs with them. Empty: not offered; the judge hashes shm outputs itself.
   std::vector<uint64_t> output_hashes;
-  bool used_graph = false;            // this run replayed a graph (RunRequest::graph)
+  bool used_graph = false;  // this run replayed a graph (RunRequest::graph)
 };
 
 // One timed side: repeated plan executions on rotating input sets, cold L2.
@@ -82,7 +98,7 @@ struct ClockReading {
 
 struct TimeResult {
   Outcome outcome;
-  std::vector<double> ms;         // one a repeat, device time
+  std::vector<double> ms;  // one a repeat, device time
   ClockReading before, after;
 };
 
