@@ -41,8 +41,8 @@ CUTE_DEVICE void wait_cluster(uint64_t& barrier, uint32_t parity) {
       : "memory");
 }
 
-// Copies `bytes` (a multiple of 16, both ends aligned to 16) to the same shared-memory place of every CTA in `mask`, and counts them at each
-// one's own `barrier`.
+// Copies `bytes` (a multiple of 16, both ends aligned to 16) to the same shared-memory place of every CTA in `mask`, and counts them at
+// each one's own `barrier`.
 CUTE_DEVICE void bulk_copy_multicast(void const* from, void* to, uint32_t bytes, uint64_t& barrier, uint16_t mask) {
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, [%3], %4;\n"
                :

@@ -37,11 +37,11 @@ struct alignas(2 * sizeof(Output)) Pair {
 template <class A, class B, class Epilogue>
 struct PackedOutput {
   using Output = typename Epilogue::Output;
-  float const* a;               // the operands as given
+  float const* a;  // the operands as given
   float const* b;
-  int32_t const* a_exponents;   // as packed
+  int32_t const* a_exponents;  // as packed
   int32_t const* b_exponents;
-  Output* out;                  // [M, N]
+  Output* out;  // [M, N]
   Epilogue epilogue;
 
   // Elements (m, n) and (m, n + 1); n is even. What cannot be packed is left to recompute_unpackable().
@@ -51,15 +51,16 @@ struct PackedOutput {
     const bool write0 = ea != kUnpackable && eb0 != kUnpackable;
     const bool write1 = ea != kUnpackable && eb1 != kUnpackable && n + 1 < B::rows;
     if (B::rows % 2 == 0 && write0 && write1) {
-      *reinterpret_cast<Pair<Output>*>(out + m * B::rows + n) = {epilogue(unscale(c0, ea, eb0), m, n), epilogue(unscale(c1, ea, eb1), m, n + 1)};
+      *reinterpret_cast<Pair<Output>*>(out + m * B::rows + n) = {epilogue(unscale(c0, ea, eb0), m, n),
+                                                                 epilogue(unscale(c1, ea, eb1), m, n + 1)};
       return;
     }
     if (write0) out[m * B::rows + n] = epilogue(unscale(c0, ea, eb0), m, n);
     if (write1) out[m * B::rows + n + 1] = epilogue(unscale(c1, ea, eb1), m, n + 1);
   }
 
-  // All accumulators of a thread. `coords` gives (m, n) of each within the tile; neighbours in the fragment are neighbours in N, as in every
-  // tensor-core accumulator.
+  // All accumulators of a thread. `coords` gives (m, n) of each within the tile; neighbours in the fragment are neighbours in N, as in
+  // every tensor-core accumulator.
   template <class Acc, class Coords>
   CUTE_DEVICE void store_fragment(Acc const& acc, Coords const& coords, int64_t m0, int64_t n0) const {
     CUTE_UNROLL

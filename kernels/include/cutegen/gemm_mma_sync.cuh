@@ -1,8 +1,9 @@
 // The product of two packed operands with mma.sync m16n8k16 (sm_80 and later): cp.async stages, ldmatrix, 128x128 tiles, 8 warps.
 //
-// Per 32 of K and per 16x8 block of the output: hi·hi goes into a fresh accumulator (two MMAs), hi·lo + lo·hi into a second one (four), and both are
-// then added to the fp32 total in ordinary registers. A tensor core truncates when it adds to its accumulator, always towards zero, so that a
-// sum of positive terms loses half an ulp a step; two steps instead of K/16 keep that below fp32's own rounding (docs/gemm.md).
+// Per 32 of K and per 16x8 block of the output: hi·hi goes into a fresh accumulator (two MMAs), hi·lo + lo·hi into a second one (four), and
+// both are then added to the fp32 total in ordinary registers. A tensor core truncates when it adds to its accumulator, always towards
+// zero, so that a sum of positive terms loses half an ulp a step; two steps instead of K/16 keep that below fp32's own rounding
+// (docs/gemm.md).
 #pragma once
 
 #include <cute/tensor.hpp>
@@ -11,7 +12,8 @@
 
 namespace cutegen::gemm {
 
-// The output tile of a CTA: bands of `group` row tiles are walked column by column, so that the CTAs that run together share operand tiles in L2.
+// The output tile of a CTA: bands of `group` row tiles are walked column by column, so that the CTAs that run together share operand tiles
+// in L2.
 template <int64_t MTiles, int64_t NTiles, int Group>
 CUTE_HOST_DEVICE constexpr cute::tuple<int64_t, int64_t> tile_of(int64_t cta) {
   const int64_t band = cta / (Group * NTiles);
@@ -23,9 +25,11 @@ CUTE_HOST_DEVICE constexpr cute::tuple<int64_t, int64_t> tile_of(int64_t cta) {
 
 inline constexpr int kPromoteSteps = 2;  // of 16 of K, between two additions to the fp32 total
 
-template <class A, class B, int Stages>
+// TiledMma: 8 warps as 2x4 over Tile<_32, _64, _16>, so that each owns 16 columns of every 64 and one ldmatrix.x4 feeds two MMAs.
+template <class A, class B, class TiledMma, int Stages>
 struct MmaSync {
   static_assert(A::k == B::k);
+  static_assert(cute::size(TiledMma{}) == 256);
   using PA = Packed<A>;
   using PB = Packed<B>;
   static constexpr int threads = 256;
@@ -37,12 +41,6 @@ struct MmaSync {
   static constexpr int stage_bytes = 2 * kPairBytes;
   static constexpr int64_t smem_bytes = Stages * stage_bytes + 1024;  // the swizzle wants 1 KiB alignment
   static_assert(Stages >= 2 && smem_bytes <= 232448, "the stages do not fit into shared memory");
-
-  CUTE_HOST_DEVICE static constexpr auto tiled_mma() {
-    using namespace cute;
-    // 2x4 warps; each owns 16 columns of every 64, so that one ldmatrix.x4 feeds two MMAs.
-    return make_tiled_mma(MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>{}, Layout<Shape<_2, _4, _1>>{}, Tile<_32, _64, _16>{});
-  }
 
   // Both terms of a tile, unchanged: packed global memory holds the image of shared memory.
   CUTE_DEVICE static void load_pair(cute::half_t const* from, unsigned char* to) {
@@ -67,7 +65,7 @@ struct MmaSync {
       load_pair(b_pairs + static_cast<int64_t>(k_tile) * 2 * kTileElements, smem + stage * stage_bytes + kPairBytes);
     };
 
-    auto mma = tiled_mma();
+    TiledMma mma;
     auto thread = mma.get_slice(threadIdx.x);
     auto copy_a = make_tiled_copy_A(Copy_Atom<SM75_U32x4_LDSM_N, half_t>{}, mma);
     auto copy_b = make_tiled_copy_B(Copy_Atom<SM75_U32x4_LDSM_N, half_t>{}, mma);

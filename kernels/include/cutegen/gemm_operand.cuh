@@ -1,13 +1,12 @@
 // The operands of C[M, N] = A[M, K] · B[N, K]^T, as they lie in global memory and as fp16 pairs packed for the tensor cores.
 //
-// Both operands are seen as [rows, K]: A's rows are M, B's rows are the N columns of the product. Everything here is a constexpr layout or a
-// size, so the host can check it too.
+// Both operands are seen as [rows, K]: A's rows are M, B's rows are the N columns of the product. Everything here is a constexpr layout or
+// a size, so the host can check it too.
 #pragma once
 
 #include <cstdint>
-
-#include <cute/tensor.hpp>
 #include <cute/atom/mma_traits_sm90_gmma.hpp>
+#include <cute/tensor.hpp>
 
 namespace cutegen::gemm {
 
@@ -27,19 +26,24 @@ struct Operand {
 };
 
 // Packed operands. x = (hi + lo / kLowScale) * 2^-exponent(row), hi and lo being fp16. A tile holds 128 rows by 64 of K of one term, in the
-// K-major 128-byte swizzle that both ldmatrix and wgmma read without bank conflicts; [row tile][k tile][hi, lo], so that both terms of a tile
-// are one contiguous 32 KiB copy that lands in shared memory ready for use. Rows and K are padded with zeros to whole tiles.
+// K-major 128-byte swizzle that both ldmatrix and wgmma read without bank conflicts; [row tile][k tile][hi, lo], so that both terms of a
+// tile are one contiguous 32 KiB copy that lands in shared memory ready for use. Rows and K are padded with zeros to whole tiles.
 inline constexpr int kTileRows = 128;
 inline constexpr int kTileK = 64;
-inline constexpr int kTileElements = kTileRows * kTileK;                               // of one term
+inline constexpr int kTileElements = kTileRows * kTileK;                                   // of one term
 inline constexpr int kPairBytes = 2 * kTileElements * static_cast<int>(sizeof(uint16_t));  // hi and lo of a tile: 32 KiB
 inline constexpr float kLowScale = 2048.0f;  // lo is held x2^11: as large as hi, so that it does not fall into fp16's subnormals
 
-using TileLayout = decltype(cute::tile_to_shape(cute::GMMA::Layout_K_SW128_Atom<cute::half_t>{},
-                                                cute::Shape<cute::Int<kTileRows>, cute::Int<kTileK>>{}));
+// The layout as CuTe's wgmma descriptors want it: the swizzle is a property of the shared-memory pointer.
+using TileLayout =
+    decltype(cute::tile_to_shape(cute::GMMA::Layout_K_SW128_Atom<cute::half_t>{}, cute::Shape<cute::Int<kTileRows>, cute::Int<kTileK>>{}));
+// The same as a map from coordinates to offsets: 16-byte chunk c of row r lies at chunk c ^ (r % 8).
+using TileOffsets = decltype(cute::tile_to_shape(
+    cute::composition(cute::Swizzle<3, 3, 3>{}, cute::Layout<cute::Shape<cute::_8, cute::_64>, cute::Stride<cute::_64, cute::_1>>{}),
+    cute::Shape<cute::Int<kTileRows>, cute::Int<kTileK>>{}));
 
 // Element (row, k) of one term within its tile, in elements from the tile's start. Eight consecutive k (from a multiple of 8) are 16 bytes.
-CUTE_HOST_DEVICE constexpr int tile_offset(int row, int k) { return static_cast<int>(TileLayout{}(row, k)); }
+CUTE_HOST_DEVICE constexpr int tile_offset(int row, int k) { return static_cast<int>(TileOffsets{}(row, k)); }
 
 template <class Op>
 struct Packed {

@@ -1,5 +1,5 @@
-// Splits an fp32 operand into two fp16 terms with a power-of-two scale a row: Markidis et al. 2018 (arXiv 1803.04014), Ootomo and Yokota 2022
-// (arXiv 2203.03341). Scaling by a power of two is exact; the pair keeps 22 bits and the sign of lo as a 23rd.
+// Splits an fp32 operand into two fp16 terms with a power-of-two scale a row: Markidis et al. 2018 (arXiv 1803.04014), Ootomo and Yokota
+// 2022 (arXiv 2203.03341). Scaling by a power of two is exact; the pair keeps 22 bits and the sign of lo as a 23rd.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -41,7 +41,8 @@ CUTE_DEVICE uint32_t cta_max(uint32_t value, uint32_t* scratch) {
   return value;
 }
 
-// One CTA packs one row of an operand that is contiguous along K. The row is read once when it fits into registers (K <= 16384), else twice.
+// One CTA packs one row of an operand that is contiguous along K. The row is read once when it fits into registers (K <= 16384), else
+// twice.
 template <class Op>
 struct RowPacker {
   static_assert(Op::major == Contiguous::k);
@@ -73,7 +74,7 @@ struct RowPacker {
 
     float x[in_registers ? chunks : 1][8];
     uint32_t largest = 0;
-    CUTE_UNROLL
+#pragma unroll(in_registers ? chunks : 2)
     for (int c = 0; c < chunks; ++c) {
       float(&v)[8] = x[in_registers ? c : 0];
       load(from, valid, (static_cast<int64_t>(c) * kPackThreads + threadIdx.x) * 8, v);
@@ -84,7 +85,7 @@ struct RowPacker {
     const bool packable = exponent != kUnpackable;
     if (threadIdx.x == 0) exponents[row] = exponent;
 
-    CUTE_UNROLL
+#pragma unroll(in_registers ? chunks : 2)
     for (int c = 0; c < chunks; ++c) {
       const int64_t k = (static_cast<int64_t>(c) * kPackThreads + threadIdx.x) * 8;
       if (k >= padded_k) break;
@@ -105,7 +106,7 @@ template <class Op>
 struct ColumnPacker {
   static_assert(Op::major == Contiguous::rows);
   using P = Packed<Op>;
-  static constexpr int64_t slab_k = 128;                            // of K, a CTA of the first launch
+  static constexpr int64_t slab_k = Op::k <= 64 * 128 ? 128 : (Op::k + 63) / 64;  // of K, a CTA of the first launch: at most 64 slabs
   static constexpr int64_t slabs = (Op::k + slab_k - 1) / slab_k;
   static constexpr int64_t padded_rows = P::row_tiles * kTileRows;
   static constexpr int64_t maxima_bytes = slabs * padded_rows * static_cast<int64_t>(sizeof(uint32_t));
@@ -117,13 +118,12 @@ struct ColumnPacker {
     const int lane_row = threadIdx.x % kTileRows, part = threadIdx.x / kTileRows;
     const int64_t row = static_cast<int64_t>(blockIdx.x) * kTileRows + lane_row;
     const int64_t k_begin = blockIdx.y * slab_k;
+    const int64_t k_end = k_begin + slab_k < Op::k ? k_begin + slab_k : Op::k;
     uint32_t largest = 0;
     if (row < Op::rows) {
-      CUTE_UNROLL
-      for (int i = 0; i < slab_k / (kPackThreads / kTileRows); ++i) {
-        const int64_t k = k_begin + i * (kPackThreads / kTileRows) + part;
-        if (k < Op::k) largest = max(largest, magnitude_bits(__ldg(source + Op::offset(row, k))));
-      }
+#pragma unroll 16
+      for (int64_t k = k_begin + part; k < k_end; k += kPackThreads / kTileRows)
+        largest = max(largest, magnitude_bits(__ldg(source + Op::offset(row, k))));
     }
     scratch[part][lane_row] = largest;
     __syncthreads();

@@ -1,5 +1,5 @@
-// C[M, N] = epilogue(A[M, K] · B[N, K]^T) in fp32 on the CUDA cores, for any M, N and K: a cp.async pipeline, 8x8 outputs a thread. Sums are
-// taken in blocks of 128 of K, so the error grows with the number of blocks and not with K: at most that of a plain fp32 loop.
+// C[M, N] = epilogue(A[M, K] · B[N, K]^T) in fp32 on the CUDA cores, for any M, N and K: a cp.async pipeline, 8x8 outputs a thread. Sums
+// are taken in blocks of 128 of K, so the error grows with the number of blocks and not with K: at most that of a plain fp32 loop.
 #pragma once
 
 #include <cute/tensor.hpp>
@@ -8,9 +8,14 @@
 
 namespace cutegen::gemm {
 
-template <class A, class B, int TileK, int Stages>
+// TiledMma: 16x16 threads of fp32 FMAs over Tile<Interleave, Interleave, _1>, so that a thread owns rows 4t..4t+3 and 64+4t..64+4t+3 of
+// each operand: two 16-byte reads.
+using Interleave = cute::Layout<cute::Shape<cute::_16, cute::_4>, cute::Stride<cute::_4, cute::_1>>;
+
+template <class A, class B, class TiledMma, int TileK, int Stages>
 struct Simt {
   static_assert(A::k == B::k);
+  static_assert(cute::size(TiledMma{}) == 256);
   static constexpr int threads = 256;
   static constexpr int tile_m = 128;
   static constexpr int tile_n = 128;
@@ -37,13 +42,6 @@ struct Simt {
       return make_tiled_copy(Atom{}, Layout<Shape<_128, Int<threads / 128>>, Stride<_1, _128>>{});
   }
 
-  // Thread t of 16 owns rows 4t..4t+3 and 64 + 4t..64 + 4t+3 of each operand: two 16-byte reads.
-  CUTE_HOST_DEVICE static constexpr auto tiled_mma() {
-    using namespace cute;
-    using Interleave = Layout<Shape<_16, _4>, Stride<_4, _1>>;
-    return make_tiled_mma(MMA_Atom<UniversalFMA<float>>{}, Layout<Shape<_16, _16, _1>, Stride<_1, _16, _1>>{}, Tile<Interleave, Interleave, _1>{});
-  }
-
   // One operand's tile rows from `first_row`, all of K in steps of TileK, to shared memory.
   template <class Op>
   struct Loader {
@@ -66,9 +64,10 @@ struct Simt {
       for (int i = 0; i < size<1>(from); ++i) {
         CUTE_UNROLL
         for (int j = 0; j < size<2>(from); ++j) {
-          const bool inside = first_row + get<0>(coord(0, i, j)) < Op::rows && static_cast<int64_t>(k_tile) * TileK + get<1>(coord(0, i, j)) < Op::k;
+          const bool inside =
+              first_row + get<0>(coord(0, i, j)) < Op::rows && static_cast<int64_t>(k_tile) * TileK + get<1>(coord(0, i, j)) < Op::k;
           SM80_CP_ASYNC_CACHEALWAYS_ZFILL<uint32_t>::copy(*reinterpret_cast<uint32_t const*>(inside ? &from(0, i, j) : source),
-                                                         *reinterpret_cast<uint32_t*>(&into(0, i, j)), inside);
+                                                          *reinterpret_cast<uint32_t*>(&into(0, i, j)), inside);
         }
       }
     }
@@ -85,10 +84,10 @@ struct Simt {
     Tensor sA = make_tensor(make_smem_ptr(load_a.smem), SmemLayout{});  // [128, TileK, Stages]
     Tensor sB = make_tensor(make_smem_ptr(load_b.smem), SmemLayout{});
 
-    auto mma = tiled_mma().get_slice(threadIdx.x);
+    auto mma = TiledMma{}.get_slice(threadIdx.x);
     Tensor tCsA = mma.partition_A(sA);  // (1, (4, 2), TileK, Stages)
     Tensor tCsB = mma.partition_B(sB);
-    Tensor total = partition_fragment_C(tiled_mma(), Shape<Int<tile_m>, Int<tile_n>>{});  // (1, (4, 2), (4, 2))
+    Tensor total = partition_fragment_C(TiledMma{}, Shape<Int<tile_m>, Int<tile_n>>{});  // (1, (4, 2), (4, 2))
     Tensor block = make_fragment_like(total);
     clear(total);
     clear(block);
@@ -113,7 +112,7 @@ struct Simt {
         Tensor rB = make_fragment_like(tCsB(_, _, 0, 0));
         copy(AutoVectorizingCopy{}, tCsA(_, _, k, stage), rA);
         copy(AutoVectorizingCopy{}, tCsB(_, _, k, stage), rB);
-        cute::gemm(tiled_mma(), rA, rB, block);
+        cute::gemm(TiledMma{}, rA, rB, block);
       }
       if ((k_tile + 1) % (block_k / TileK) == 0 || k_tile + 1 == k_tiles) {
         CUTE_UNROLL

@@ -1,13 +1,14 @@
-// The product of two packed operands with wgmma (sm_90a): one producer warp that issues bulk copies, two consumer warpgroups that each own 64 of
-// the tile's 128 rows, mbarriers between them, and clusters of two CTAs that share their tile of B.
+// The product of two packed operands with wgmma (sm_90a): one producer warp that issues bulk copies, two consumer warpgroups that each own
+// 64 of the tile's 128 rows, mbarriers between them, and clusters of two CTAs that share their tile of B.
 //
-// Per 64 of K a warpgroup issues hi·hi into a fresh accumulator, then hi·lo + lo·hi into one that lives as long as the tile (it is 2^11 times
-// smaller, so its truncation does not matter). While the second batch runs, the first is added to the fp32 total in ordinary registers; see
-// gemm_mma_sync.cuh and docs/gemm.md for why.
+// Per 64 of K a warpgroup issues hi·hi into a fresh accumulator, then hi·lo + lo·hi into one that lives as long as the tile (it is 2^11
+// times smaller, so its truncation does not matter). While the second batch runs, the first is added to the fp32 total in ordinary
+// registers; see gemm_mma_sync.cuh and docs/gemm.md for why.
 #pragma once
 
-#include <cute/tensor.hpp>
 #include <cutlass/arch/reg_reconfig.h>
+
+#include <cute/tensor.hpp>
 
 #include "gemm_barrier.cuh"
 #include "gemm_epilogue.cuh"
@@ -15,9 +16,11 @@
 
 namespace cutegen::gemm {
 
-template <class A, class B, int Stages, int ClusterM>
+// TiledMma: a wgmma m64n128k16 with both operands in shared memory, two warpgroups along M.
+template <class A, class B, class TiledMma, int Stages, int ClusterM>
 struct Wgmma {
   static_assert(A::k == B::k);
+  static_assert(cute::size(TiledMma{}) == 256);
   static_assert(ClusterM == 1 || ClusterM == 2);
   using PA = Packed<A>;
   using PB = Packed<B>;
@@ -31,11 +34,6 @@ struct Wgmma {
   static constexpr int stage_bytes = 2 * kPairBytes;
   static constexpr int64_t smem_bytes = Stages * stage_bytes + 1024 + 2 * Stages * static_cast<int64_t>(sizeof(uint64_t));
   static_assert(Stages >= 2 && smem_bytes <= 232448, "the stages do not fit into shared memory");
-
-  CUTE_HOST_DEVICE static constexpr auto tiled_mma() {
-    using namespace cute;
-    return make_tiled_mma(SM90_64x128x16_F32F16F16_SS<GMMA::Major::K, GMMA::Major::K>{}, Layout<Shape<Int<consumers>, _1, _1>>{});
-  }
 
   struct Pipeline {
     unsigned char* stages;  // [Stages][A hi, A lo, B hi, B lo], each a TileLayout
@@ -93,7 +91,7 @@ struct Wgmma {
   CUTE_DEVICE static void consume(Pipeline const& pipe, Output const& output, int64_t m0, int64_t n0) {
     using namespace cute;
     const int thread = threadIdx.x - 128;  // of the consumers
-    auto mma = tiled_mma();
+    TiledMma mma;
     auto slice = mma.get_slice(thread);
     Tensor total = partition_fragment_C(mma, Shape<Int<tile_m>, Int<tile_n>>{});  // ((2, 2, 16), 1, 1): 64 floats
     Tensor high = make_fragment_like(total);                                      // hi·hi of one stage
@@ -166,7 +164,7 @@ struct Wgmma {
       consume(pipe, output, m_tile * tile_m, n_tile * tile_n);
     }
     if constexpr (ClusterM > 1) {
-      __syncwarp();  // the producing lane joins its warp
+      __syncwarp();          // the producing lane joins its warp
       cute::cluster_sync();  // nobody leaves while a peer may still write or arrive here
     }
   }
