@@ -33,7 +33,7 @@ RENAMED = {
     "_scaled_dot_product_efficient_attention": "scaled_dot_product_attention",
     "_scaled_dot_product_cudnn_attention": "scaled_dot_product_attention",
     "_scaled_dot_product_fused_attention_overrideable": "scaled_dot_product_attention",
-    "new_full": "full", "new_zeros": "zeros", "new_ones": "ones", "new_empty": "empty",
+    "new_full": "full", "new_zeros": "zeros", "new_ones": "ones", "new_empty": "empty", "empty_like": "empty",
     "zeros_like": "zeros", "ones_like": "ones", "full_like": "full", "scalar_tensor": "full",
 }
 CONSTANT_MAKERS = {"zeros": 0.0, "ones": 1.0}
@@ -96,6 +96,7 @@ class Builder:
         self.storage = {}    # fx node -> (Storage, version seen)
         self.current = {}    # Storage -> the fx node that holds its newest whole value
         self.mutated = []    # names of params and inputs that the module writes to
+        self.whole = set()   # fx nodes that name a storage's whole value, not a view of it
         self.placeholders = {}
         self._names = [("param", i, s) for i, s in enumerate(params)] + [("input", i, s) for i, s in enumerate(inputs)]
 
@@ -138,19 +139,9 @@ class Builder:
         if storage is None or seen == storage.version:
             return self.value[node]
         whole = self.current[storage]
-        if whole is node or self.is_whole(node):
+        if whole is node or node in self.whole:
             return self.value[whole]
         raise Untraceable("a view is read after its base was written in place")
-
-    def is_whole(self, node):
-        """Whether `node` names a storage's whole value (it is its base or an in-place result), not a view of it."""
-        return node in self.whole_nodes
-
-    @property
-    def whole_nodes(self):
-        if not hasattr(self, "_whole"):
-            self._whole = set()
-        return self._whole
 
     def constant(self, node):
         tensor = self.graph_module
@@ -238,21 +229,44 @@ class Builder:
 
     def in_place(self, node, op, schema, bound):
         target = self.fx_argument(node, schema, schema.arguments[0].name)
-        storage, _ = self.storage[target]
-        whole = self.current[storage]
-        if target is not whole and not self.is_whole(target):
-            raise Untraceable(f"{op}_ writes into a view")
         value = self.translate(node, op, schema, bound)
-        if target in self.placeholders and self.placeholders[target] not in self.mutated:
-            self.mutated.append(self.placeholders[target])
-        storage.version += 1
+        self.write(target, value)
+        storage = self.storage[target][0]
         self.value[node] = value
         self.storage[node] = (storage, storage.version)
-        self.whole_nodes.add(node)
-        self.whole_nodes.add(whole)
-        self.current[storage] = node
-        if whole in self.placeholders:
-            self.placeholders[node] = self.placeholders[whole]
+        if self.current[storage] is target:
+            self.current[storage] = node
+            self.whole.update((target, node))
+            self.placeholders[node] = self.placeholders.get(target)
+
+    def write(self, target, value):
+        """`target`, a whole value or a select or slice of one, now holds `value`."""
+        storage, _ = self.storage[target]
+        whole = self.current[storage]
+        if target is whole or target in self.whole:
+            if self.placeholders.get(target) and self.placeholders[target] not in self.mutated:
+                self.mutated.append(self.placeholders[target])
+            storage.version += 1
+            self.storage[target] = (storage, storage.version)
+            self.value[target] = value
+            self.current[storage] = target
+            self.whole.update((target, whole))
+            return
+        schema = getattr(target.target, "_schema", None)
+        op = schema.name.split("::")[1] if schema is not None else ""
+        if op not in ("select", "slice"):
+            raise Untraceable(f"forward writes into a view made by {op or target.target}")
+        bound = self.bind(target, schema)
+        base = bound[0][1]
+        attrs = {argument.name: item for argument, item in bound[1:]}
+        if op == "slice":
+            attrs = slice_attrs(attrs, self.shape(base))
+            if attrs["step"] == 1 and attrs["end"] - attrs["start"] == self.shape(base)[attrs["dim"]]:
+                self.write(self.fx_argument(target, schema, "self"), value)  # the slice is all of it
+                return
+        args = [{"node": base[0], "index": base[1]}, self.arg(op, value)]
+        specs = [dict(self.nodes[base[0]]["outputs"][base[1]])]
+        self.write(self.fx_argument(target, schema, "self"), self.emit(f"{op}_scatter", args, attrs, specs))
 
     # Normalisation ------------------------------------------------------------------------------------------------
 
@@ -264,6 +278,10 @@ class Builder:
             return first
         if op == "copy":
             return self.copy(bound, out)
+        if op == "fill" and not isinstance(bound[1][1], Ref):
+            return self.full(bound[1][1], spec("", out))
+        if op == "zero":
+            return self.full(0.0, spec("", out))
         args, attrs = self.split(op, bound)
         outputs = self.output_specs(node, out)
         name = RENAMED.get(op, op)
@@ -283,9 +301,6 @@ class Builder:
             attrs = {"dtype": outputs[0]["dtype"]}
         elif op in ("norm", "linalg_vector_norm"):
             name, attrs = "linalg_vector_norm", vector_norm_attrs(attrs)
-        index = len(self.nodes)
-        for i, tensor_spec in enumerate(outputs):
-            tensor_spec["name"] = f"{name}_{index}" + (f".{i}" if len(outputs) > 1 else "")
         ref = self.emit(name, args, attrs, outputs)
         return ref if single else Multi(ref[0])
 
@@ -305,21 +320,26 @@ class Builder:
     def copy(self, bound, out):
         """copy_(self, src): the whole of self becomes src, cast and broadcast to self."""
         source = bound[1][1]
-        if isinstance(source, Ref):
-            before = self.nodes[source[0]]["outputs"][source[1]]
-            if before["shape"] == list(out.shape) and before["dtype"] == NAMES.get(out.dtype):
-                return source
-        raise Untraceable("copy_ with a cast or a broadcast")
+        if not isinstance(source, Ref):
+            return self.full(source, spec("", out))
+        wanted = spec("", out)
+        before = self.nodes[source[0]]["outputs"][source[1]]
+        if before["dtype"] != wanted["dtype"]:
+            source = self.emit("_to_copy", [self.arg("copy", source)], {"dtype": wanted["dtype"]}, [dict(before, dtype=wanted["dtype"])])
+        if before["shape"] != wanted["shape"]:
+            source = self.emit("expand", [self.arg("copy", source)], {"size": wanted["shape"]}, [wanted])
+        return source
 
     def filled(self, name, op, bound, outputs):
         given = dict((a.name, v) for a, v in bound)
         fill = given.get("fill_value", given.get("s")) if name == "full" else CONSTANT_MAKERS.get(name)
         if isinstance(fill, Ref):
             raise Untraceable(f"{op} with a tensor as its value")
-        if name == "empty":
-            fill = 0.0  # contents undefined: whoever reads it before writing has no defined result
-        outputs[0]["name"] = f"full_{len(self.nodes)}"
-        return self.emit("full", [], {"size": outputs[0]["shape"], "fill_value": json_number(fill), "dtype": outputs[0]["dtype"]}, outputs)
+        # The contents of an empty tensor are undefined: whoever reads them before writing has no defined result.
+        return self.full(0.0 if name == "empty" else fill, outputs[0])
+
+    def full(self, fill, out):
+        return self.emit("full", [], {"size": out["shape"], "fill_value": json_number(fill), "dtype": out["dtype"]}, [out])
 
     def split(self, op, bound):
         args, attrs = [], {}

@@ -119,7 +119,8 @@ def trace(mode, call, params, inputs, param_specs, input_specs):
             builder = Builder(module, param_specs, input_specs)
             return builder.build(), builder.mutated, ""
         except Exception as error:  # a tracer may fail in any way; the first one's reason is the most telling
-            reason = reason or f"{name}: {describe(error)}"
+            text = describe(error)
+            reason = reason or f"{name}: {text}"
     return None, [], reason
 
 

@@ -1,0 +1,4 @@
+import os
+
+print('leaving', flush=True)
+os._exit(7)

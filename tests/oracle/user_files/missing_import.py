@@ -1,0 +1,1 @@
+import torch_that_is_not_there
