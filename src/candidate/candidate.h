@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
 #include "task/task.h"
@@ -29,6 +30,8 @@ struct PolicyFinding {
   int line = 0;         // 1-based, 0 when not tied to a line
 };
 std::vector<PolicyFinding> check_policy(const Candidate& candidate);
+// The part of the policy that only the built code shows: device variables that outlive a launch, however they were spelled.
+std::vector<PolicyFinding> check_ptx_policy(std::string_view ptx);
 
 // PTX with register numbers, labels, comments and .loc normalised, hashed: equal for candidates that compile to the same code.
 std::string normalised_ptx_hash(std::string_view ptx);
