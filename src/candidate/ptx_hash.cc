@@ -1,7 +1,9 @@
 // The hash that recognises two candidates as the same code: kernels are numbered in order of appearance, registers and labels in order of
 // first use in their function; comments, .loc and .file lines and register counts do not take part.
+#include <algorithm>
 #include <cctype>
 #include <map>
+#include <string>
 
 #include "base/hash.h"
 #include "candidate/candidate.h"
@@ -22,6 +24,28 @@ bool is_register(std::string_view word) {
   for (; i < word.size(); ++i)
     if (std::isdigit(static_cast<unsigned char>(word[i])) == 0) return false;
   return true;
+}
+
+// Names of internal objects hold the translation unit's file name and a hash, with their length in front:
+// "31_INTERNAL_b3f247d4_4_b_cu_scale".
+std::string without_unit(std::string_view word) {
+  std::string out(word);
+  for (const std::string_view mark : {"_INTERNAL_", "_GLOBAL__N__"}) {
+    for (size_t at = out.find(mark); at != std::string::npos; at = out.find(mark, at + mark.size())) {
+      // In "__442_GLOBAL__N__" the length is 42 and the 4 ends another name: the digits that reach exactly to the end or to the next name
+      // count.
+      size_t digits = at;
+      while (digits > 0 && std::isdigit(static_cast<unsigned char>(out[digits - 1])) != 0) --digits;
+      for (size_t first = digits; first < at; ++first) {
+        const size_t length = std::stoul(out.substr(first, std::min<size_t>(at - first, 6)));
+        if (at - first > 4 || length < mark.size() || at + length > out.size()) continue;
+        out.replace(first, at - first + length, "0" + std::string(mark));
+        at = first + 1;
+        break;
+      }
+    }
+  }
+  return out;
 }
 
 class Normaliser {
@@ -61,7 +85,7 @@ class Normaliser {
     if (w.starts_with("$L")) return numbered(w, "$");
     if (const size_t at = w.find("_param_"); at != std::string_view::npos)
       return kernel(std::string(w.substr(0, at))) + std::string(w.substr(at));
-    return kernel(std::string(w));
+    return kernel(without_unit(w));
   }
   std::string numbered(std::string_view w, const std::string& kind) {
     const auto [it, fresh] = local_.try_emplace(std::string(w), kind + std::to_string(local_.size()));
