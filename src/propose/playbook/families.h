@@ -1,0 +1,12 @@
+// The schemas of this build, one function a family; each is defined in a file of its own.
+#pragma once
+
+#include "propose/playbook/render.h"
+#include "propose/playbook/schema.h"
+
+namespace cutegen::playbook {
+
+Schema map_schema();  // map.cc: pointwise graphs
+Schema row_schema();  // row.cc: reductions over the same axes with pointwise code before and after
+
+}  // namespace cutegen::playbook
