@@ -67,6 +67,13 @@ struct PackedOutput {
     for (int i = 0; i < cute::size(acc); i += 2) store(acc(i), acc(i + 1), m0 + cute::get<0>(coords(i)), n0 + cute::get<1>(coords(i)));
   }
 
+  // Element (m, n) in fp32, when one of its rows could not be packed.
+  CUTE_DEVICE void recompute(int64_t m, int64_t n) const {
+    if (m >= A::rows || n >= B::rows) return;
+    if (__ldg(a_exponents + m) == kUnpackable || __ldg(b_exponents + n) == kUnpackable)
+      out[m * B::rows + n] = epilogue(dot_fp32<A, B>(a, b, m, n), m, n);
+  }
+
   // Called by whole warps, `threads` in all, after their stores; does nothing but look at 256 exponents when every row could be packed.
   template <int TileM, int TileN>
   CUTE_DEVICE void recompute_unpackable(int thread, int threads, int64_t m0, int64_t n0) const {
@@ -75,11 +82,53 @@ struct PackedOutput {
     for (int i = thread % 32; i < TileM; i += 32) found |= __ldg(a_exponents + m0 + i) == kUnpackable;
     for (int i = thread % 32; i < TileN; i += 32) found |= __ldg(b_exponents + n0 + i) == kUnpackable;
     if (!__any_sync(0xffffffffu, found)) return;
-    for (int i = thread; i < TileM * TileN; i += threads) {
-      const int64_t m = m0 + i / TileN, n = n0 + i % TileN;
-      if (m >= A::rows || n >= B::rows) continue;
-      if (a_exponents[m] == kUnpackable || b_exponents[n] == kUnpackable) out[m * B::rows + n] = epilogue(dot_fp32<A, B>(a, b, m, n), m, n);
+    for (int i = thread; i < TileM * TileN; i += threads) recompute(m0 + i / TileN, n0 + i % TileN);
+  }
+};
+
+// K split over several CTAs a tile: each writes its sum, still scaled, and a second launch adds them in order (so that the result does not
+// depend on timing) and finishes. partials: [splits, rows of A, rows of B], both padded to whole tiles.
+template <class A, class B>
+struct PartialOutput {
+  static constexpr int64_t rows = Packed<A>::row_tiles * kTileRows;
+  static constexpr int64_t columns = Packed<B>::row_tiles * kTileRows;
+  static constexpr int64_t split_bytes = rows * columns * static_cast<int64_t>(sizeof(float));
+  float* partials;
+
+  template <class Acc, class Coords>
+  CUTE_DEVICE void store_fragment(Acc const& acc, Coords const& coords, int64_t m0, int64_t n0) const {
+    if (m0 >= rows) return;
+    float* to = partials + (blockIdx.y * rows + m0) * columns + n0;
+    CUTE_UNROLL
+    for (int i = 0; i < cute::size(acc); i += 2)
+      *reinterpret_cast<float2*>(to + cute::get<0>(coords(i)) * columns + cute::get<1>(coords(i))) = {acc(i), acc(i + 1)};
+  }
+  template <int TileM, int TileN>
+  CUTE_DEVICE void recompute_unpackable(int, int, int64_t, int64_t) const {}  // the second launch does
+};
+
+template <class A, class B, int Splits>
+struct SplitSum {
+  using Partial = PartialOutput<A, B>;
+  static constexpr int threads = 256;
+  static constexpr int64_t pairs = (B::rows + 1) / 2;  // of neighbouring columns, a row
+  static constexpr int64_t ctas = (A::rows * pairs + threads - 1) / threads;
+  static constexpr int64_t partial_bytes = Splits * Partial::split_bytes;
+
+  template <class Output>
+  CUTE_DEVICE static void run(float const* partials, Output const& output) {
+    const int64_t index = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x;
+    const int64_t m = index / pairs, n = index % pairs * 2;
+    if (m >= A::rows) return;
+    float2 sum = {0, 0};
+    CUTE_UNROLL
+    for (int s = 0; s < Splits; ++s) {
+      const float2 part = __ldg(reinterpret_cast<float2 const*>(partials + (s * Partial::rows + m) * Partial::columns + n));
+      sum.x += part.x, sum.y += part.y;
     }
+    output.store(sum.x, sum.y, m, n);
+    output.recompute(m, n);
+    output.recompute(m, n + 1);
   }
 };
 

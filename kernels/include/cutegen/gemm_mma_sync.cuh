@@ -23,10 +23,23 @@ CUTE_HOST_DEVICE constexpr cute::tuple<int64_t, int64_t> tile_of(int64_t cta) {
   return {first + within % height, within / height};
 }
 
+// The tiles of K that belong to split blockIdx.y of `Splits`.
+template <int KTiles, int Splits>
+struct KRange {
+  static_assert(Splits >= 1 && Splits <= KTiles, "more splits than tiles of K");
+  int begin = 0, tiles = KTiles;
+  CUTE_DEVICE KRange() {
+    if constexpr (Splits > 1) {
+      begin = static_cast<int>(static_cast<int64_t>(KTiles) * blockIdx.y / Splits);
+      tiles = static_cast<int>(static_cast<int64_t>(KTiles) * (blockIdx.y + 1) / Splits) - begin;
+    }
+  }
+};
+
 inline constexpr int kPromoteSteps = 2;  // of 16 of K, between two additions to the fp32 total
 
 // TiledMma: 8 warps as 2x4 over Tile<_32, _64, _16>, so that each owns 16 columns of every 64 and one ldmatrix.x4 feeds two MMAs.
-template <class A, class B, class TiledMma, int Stages>
+template <class A, class B, class TiledMma, int Stages, int Splits>
 struct MmaSync {
   static_assert(A::k == B::k);
   static_assert(cute::size(TiledMma{}) == 256);
@@ -37,7 +50,7 @@ struct MmaSync {
   static constexpr int tile_n = kTileRows;
   static constexpr int64_t m_tiles = PA::row_tiles;
   static constexpr int64_t n_tiles = PB::row_tiles;
-  static constexpr int k_tiles = static_cast<int>(PA::k_tiles);
+  static constexpr int splits = Splits;
   static constexpr int stage_bytes = 2 * kPairBytes;
   static constexpr int64_t smem_bytes = Stages * stage_bytes + 1024;  // the swizzle wants 1 KiB alignment
   static_assert(Stages >= 2 && smem_bytes <= 232448, "the stages do not fit into shared memory");
@@ -58,8 +71,10 @@ struct MmaSync {
     unsigned char* smem = raw + (1024 - cast_smem_ptr_to_uint(raw) % 1024) % 1024;
     const auto [m_tile, n_tile] = tile_of<m_tiles, n_tiles, 8>(blockIdx.x);
     const int64_t m0 = m_tile * tile_m, n0 = n_tile * tile_n;
-    cute::half_t const* a_pairs = a + PA::pair_offset(m_tile, 0);
-    cute::half_t const* b_pairs = b + PB::pair_offset(n_tile, 0);
+    const KRange<static_cast<int>(PA::k_tiles), Splits> range;
+    const int k_tiles = range.tiles;
+    cute::half_t const* a_pairs = a + PA::pair_offset(m_tile, range.begin);
+    cute::half_t const* b_pairs = b + PB::pair_offset(n_tile, range.begin);
     auto load = [&](int k_tile, int stage) {
       load_pair(a_pairs + static_cast<int64_t>(k_tile) * 2 * kTileElements, smem + stage * stage_bytes);
       load_pair(b_pairs + static_cast<int64_t>(k_tile) * 2 * kTileElements, smem + stage * stage_bytes + kPairBytes);

@@ -1,9 +1,9 @@
 // The product of two packed operands with wgmma (sm_90a): one producer warp that issues bulk copies, two consumer warpgroups that each own
 // 64 of the tile's 128 rows, mbarriers between them, and clusters of two CTAs that share their tile of B.
 //
-// Per 64 of K a warpgroup issues hi·hi into a fresh accumulator, then hi·lo + lo·hi into one that lives as long as the tile (it is 2^11
-// times smaller, so its truncation does not matter). While the second batch runs, the first is added to the fp32 total in ordinary
-// registers; see gemm_mma_sync.cuh and docs/gemm.md for why.
+// Per PromoteTiles * 64 of K a warpgroup issues hi·hi into a fresh accumulator, and every 64 hi·lo + lo·hi into one that lives as long as
+// the tile (it is 2^11 times smaller, so its truncation does not matter). While the second batch runs, the first is added to the fp32 total
+// in ordinary registers; see gemm_mma_sync.cuh and docs/gemm.md for why.
 #pragma once
 
 #include <cutlass/arch/reg_reconfig.h>
@@ -17,7 +17,7 @@
 namespace cutegen::gemm {
 
 // TiledMma: a wgmma m64n128k16 with both operands in shared memory, two warpgroups along M.
-template <class A, class B, class TiledMma, int Stages, int ClusterM>
+template <class A, class B, class TiledMma, int Stages, int ClusterM, int PromoteTiles, int Splits>
 struct Wgmma {
   static_assert(A::k == B::k);
   static_assert(cute::size(TiledMma{}) == 256);
@@ -30,7 +30,8 @@ struct Wgmma {
   static constexpr int tile_n = kTileRows;
   static constexpr int64_t m_tiles = (PA::row_tiles + ClusterM - 1) / ClusterM * ClusterM;  // the last one of a cluster may lie outside
   static constexpr int64_t n_tiles = PB::row_tiles;
-  static constexpr int k_tiles = static_cast<int>(PA::k_tiles);
+  static constexpr int splits = Splits;
+  using Range = KRange<static_cast<int>(PA::k_tiles), Splits>;
   static constexpr int stage_bytes = 2 * kPairBytes;
   static constexpr int64_t smem_bytes = Stages * stage_bytes + 1024 + 2 * Stages * static_cast<int64_t>(sizeof(uint64_t));
   static_assert(Stages >= 2 && smem_bytes <= 232448, "the stages do not fit into shared memory");
@@ -64,7 +65,8 @@ struct Wgmma {
   }
 
   // One thread: fills stage after stage. With a cluster, each CTA fetches its own A, and one term of B for both.
-  CUTE_DEVICE static void produce(Pipeline const& pipe, cute::half_t const* a_pairs, cute::half_t const* b_pairs, uint32_t rank) {
+  CUTE_DEVICE static void produce(Pipeline const& pipe, int k_tiles, cute::half_t const* a_pairs, cute::half_t const* b_pairs,
+                                  uint32_t rank) {
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
       const int s = k_tile % Stages;
       wait_cluster(pipe.empty[s], (k_tile / Stages + 1) % 2);  // the first round finds the slots free
@@ -88,7 +90,7 @@ struct Wgmma {
   }
 
   template <class Output>
-  CUTE_DEVICE static void consume(Pipeline const& pipe, Output const& output, int64_t m0, int64_t n0) {
+  CUTE_DEVICE static void consume(Pipeline const& pipe, int k_tiles, Output const& output, int64_t m0, int64_t n0) {
     using namespace cute;
     const int thread = threadIdx.x - 128;  // of the consumers
     TiledMma mma;
@@ -111,7 +113,7 @@ struct Wgmma {
       wait_cluster(pipe.full[s], (k_tile / Stages) % 2);
       warpgroup_fence_operand(high);
       warpgroup_arrive();
-      mma.accumulate_ = GMMA::ScaleOut::Zero;
+      if (k_tile % PromoteTiles == 0) mma.accumulate_ = GMMA::ScaleOut::Zero;
       CUTE_UNROLL
       for (int k = 0; k < size<2>(a_hi); ++k) {
         cute::gemm(mma, a_hi(_, _, k), b_hi(_, _, k), high);
@@ -131,10 +133,12 @@ struct Wgmma {
       }
       warpgroup_commit_batch();
 
-      warpgroup_wait<1>();  // hi·hi is there; the other products go on
-      warpgroup_fence_operand(high);
-      CUTE_UNROLL
-      for (int i = 0; i < size(total); ++i) total(i) += high(i);
+      if ((k_tile + 1) % PromoteTiles == 0 || k_tile + 1 == k_tiles) {
+        warpgroup_wait<1>();  // hi·hi is there; the other products go on
+        warpgroup_fence_operand(high);
+        CUTE_UNROLL
+        for (int i = 0; i < size(total); ++i) total(i) += high(i);
+      }
     }
     warpgroup_wait<0>();
     warpgroup_fence_operand(cross);
@@ -155,13 +159,15 @@ struct Wgmma {
     const auto [cluster_tile, n_tile] = tile_of<m_tiles / ClusterM, n_tiles, 8 / ClusterM>(blockIdx.x / ClusterM);
     const uint32_t rank = ClusterM == 1 ? 0 : blockIdx.x % ClusterM;
     const int64_t m_tile = cluster_tile * ClusterM + rank;
+    const Range range;
     if (threadIdx.x < 128) {
       cutlass::arch::warpgroup_reg_dealloc<24>();
       const int64_t a_tile = m_tile < PA::row_tiles ? m_tile : PA::row_tiles - 1;  // a CTA outside reads something valid and stores nothing
-      if (threadIdx.x == 0) produce(pipe, a + PA::pair_offset(a_tile, 0), b + PB::pair_offset(n_tile, 0), rank);
+      if (threadIdx.x == 0)
+        produce(pipe, range.tiles, a + PA::pair_offset(a_tile, range.begin), b + PB::pair_offset(n_tile, range.begin), rank);
     } else {
       cutlass::arch::warpgroup_reg_alloc<240>();
-      consume(pipe, output, m_tile * tile_m, n_tile * tile_n);
+      consume(pipe, range.tiles, output, m_tile * tile_m, n_tile * tile_n);
     }
     if constexpr (ClusterM > 1) {
       __syncwarp();          // the producing lane joins its warp

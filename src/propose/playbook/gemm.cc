@@ -16,49 +16,62 @@ constexpr int64_t kMinSplitK = 256;
 
 Error unsupported(std::string message) { return Error{Errc::unsupported, std::move(message), "", ""}; }
 
-// The part of a configuration that depends on the strategy, with its default first.
-struct StrategyAxis {
-  const char* name;
-  std::vector<Json> values;
-  const char* why;
-};
+constexpr int64_t kTileRows = 128, kTileK = 64;  // of a packed operand, as in gemm_operand.cuh
+constexpr int64_t kMinSplitTiles = 4;            // of K, a split: shorter ones spend their time filling the pipeline
+constexpr int64_t kMinPromoteTwoK = 2048;        // from here on SGEMM's own error leaves room for sums of 128
 
 struct Strategy {
   const char* name;
   const char* kernel;  // template under kernels/gemm
-  int promote_k;       // of K, between additions to fp32 registers; 0: not a tensor-core strategy
-  std::vector<StrategyAxis> axes;
   const char* phrase;
+  bool packed;  // computes with packed fp16 pairs
 };
 
-const std::vector<Strategy>& strategies() {
-  static const std::vector<Strategy> all{
-      {"wgmma",
-       "gemm_fp16x3.cu.mustache",
-       64,
-       {{"cluster", {2, 1}, "two CTAs that share a tile of B halve its traffic from L2, but must run in step"},
-        {"stages", {3, 2}, "tiles in flight against shared memory"}},
-       "wgmma on fp16 pairs"},
-      {"mma_sync", "gemm_fp16x3.cu.mustache", 32, {{"stages", {3, 2}, "tiles in flight against shared memory"}}, "mma.sync on fp16 pairs"},
-      {"simt",
-       "gemm_simt.cu.mustache",
-       0,
-       {{"tile_k", {16, 8}, "fewer barriers a multiply against shared memory"},
-        {"stages", {3, 4, 2}, "tiles in flight against shared memory"}},
-       "fp32 on the CUDA cores"},
-  };
-  return all;
-}
+constexpr Strategy kStrategies[] = {
+    {"wgmma", "gemm_fp16x3.cu.mustache", "wgmma on fp16 pairs", true},
+    {"mma_sync", "gemm_fp16x3.cu.mustache", "mma.sync on fp16 pairs", true},
+    {"simt", "gemm_simt.cu.mustache", "fp32 on the CUDA cores", false},
+};
 
 const Strategy* find_strategy(const std::string& name) {
-  const auto at = std::ranges::find_if(strategies(), [&](const Strategy& s) { return name == s.name; });
-  return at == strategies().end() ? nullptr : &*at;
+  const auto* at = std::ranges::find_if(kStrategies, [&](const Strategy& s) { return name == s.name; });
+  return at == std::end(kStrategies) ? nullptr : at;
 }
 
-Json defaults_of(const Strategy& strategy) {
-  Json config{{"strategy", strategy.name}};
-  for (const StrategyAxis& axis : strategy.axes) config[axis.name] = axis.values.front();
-  return config;
+const Strategy* strategy_of(const Json& config) { return find_strategy(json_or<std::string>(config, "strategy", "")); }
+
+// An axis and where on it to begin.
+struct Choice {
+  Axis axis;
+  Json start;
+};
+
+// In how many parts K may be cut: so that a product with few tiles still fills the GPU. The start is the most that does not need a second
+// wave.
+Choice splits_choice(const GemmProblem& problem, int sm_count) {
+  const int64_t tiles = ((problem.m + kTileRows - 1) / kTileRows) * ((problem.n + kTileRows - 1) / kTileRows);
+  const int64_t k_tiles = (problem.k + kTileK - 1) / kTileK;
+  Choice choice{{"splits", {1}, "more CTAs for a product with few tiles against the traffic of partial sums"}, 1};
+  for (int64_t splits = 2; splits <= 32 && splits * tiles <= 2 * sm_count && k_tiles / splits >= kMinSplitTiles; splits *= 2) {
+    choice.axis.values.emplace_back(splits);
+    if (splits * tiles <= sm_count) choice.start = splits;
+  }
+  return choice;
+}
+
+std::vector<Choice> choices(const Strategy& strategy, const GemmProblem& problem, int sm_count) {
+  const std::string name = strategy.name;
+  if (name == "simt")
+    return {{{"tile_k", {8, 16}, "fewer barriers a multiply against shared memory"}, 16},
+            {{"stages", {2, 3, 4}, "tiles in flight against shared memory"}, 3}};
+  std::vector<Choice> out;
+  if (name == "wgmma") {
+    out.push_back({{"cluster", {1, 2}, "two CTAs that share a tile of B halve its traffic from L2, but must run in step"}, 2});
+    if (problem.k >= kMinPromoteTwoK) out.push_back({{"promote", {1, 2}, "fewer additions to the fp32 total against accuracy"}, 1});
+  }
+  out.push_back({{"stages", {2, 3}, "tiles in flight against shared memory"}, 3});
+  if (Choice splits = splits_choice(problem, sm_count); splits.axis.values.size() > 1) out.push_back(std::move(splits));
+  return out;
 }
 
 Json operand_param(const char* side, const char* operand, const GemmOperand& from) {
@@ -67,65 +80,61 @@ Json operand_param(const char* side, const char* operand, const GemmOperand& fro
 
 class GemmMatch final : public Match {
  public:
-  GemmMatch(GemmProblem problem, std::vector<std::string> usable, std::filesystem::path kernels)
-      : problem_(std::move(problem)), usable_(std::move(usable)), kernels_(std::move(kernels)) {}
+  GemmMatch(GemmProblem problem, std::vector<std::string> usable, const MatchContext& context)
+      : problem_(std::move(problem)), usable_(std::move(usable)), sm_count_(context.sm_count), kernels_(context.kernels_dir) {}
 
-  Json default_config() const override { return defaults_of(*find_strategy(usable_.front())); }
+  Json default_config() const override { return start_of(*find_strategy(usable_.front())); }
 
   std::vector<Axis> axes(const Json& config) const override {
     std::vector<Axis> out;
-    const Strategy* strategy = find_strategy(json_or<std::string>(config, "strategy", ""));
+    const Strategy* strategy = strategy_of(config);
     if (strategy == nullptr) return out;
-    for (const StrategyAxis& axis : strategy->axes) out.push_back({axis.name, axis.values, axis.why});
+    for (Choice& choice : choices(*strategy, problem_, sm_count_)) out.push_back(std::move(choice.axis));
     out.push_back({"strategy", {usable_.begin(), usable_.end()}, "which units multiply"});
     return out;
   }
 
-  Result<Json> with(const Json& config, const std::string& axis, const Json& value) const override {
-    if (axis == "strategy") {
-      const auto name = value.is_string() ? value.get<std::string>() : "";
-      if (std::ranges::find(usable_, name) == usable_.end())
-        return unsupported(fmt::format("the strategy {} does not serve this product", value.dump()));
-      return name == json_or<std::string>(config, "strategy", "") ? config : defaults_of(*find_strategy(name));
+  Result<Json> with(const Json& config, const std::string& name, const Json& value) const override {
+    for (const Axis& axis : axes(config)) {
+      if (axis.name != name || std::ranges::find(axis.values, value) == axis.values.end()) continue;
+      if (name == "strategy" && value != config.at("strategy")) return start_of(*find_strategy(value.get<std::string>()));
+      Json changed = config;
+      changed[name] = value;
+      return changed;
     }
-    CUTEGEN_CHECK(check_member(config, axis, value));
-    Json changed = config;
-    changed[axis] = value;
-    return changed;
+    return unsupported(fmt::format("{} = {} has no meaning in this configuration of gemm", name, value.dump()));
   }
 
   Result<std::string> render(const Json& config) const override {
-    const Strategy* strategy = find_strategy(json_or<std::string>(config, "strategy", ""));
+    const Strategy* strategy = strategy_of(config);
     if (strategy == nullptr) return Error{Errc::internal, "gemm: a configuration without a strategy", "", config.dump()};
-    for (const StrategyAxis& axis : strategy->axes)
-      if (!config.contains(axis.name))
-        return Error{Errc::internal, fmt::format("gemm: the configuration lacks '{}'", axis.name), "", config.dump()};
+    for (const Choice& choice : choices(*strategy, problem_, sm_count_))
+      if (!config.contains(choice.axis.name))
+        return Error{Errc::internal, fmt::format("gemm: the configuration lacks '{}'", choice.axis.name), "", config.dump()};
     Json params = problem_params();
     params["description"] = describe(config);
     params["stages"] = config.at("stages");
-    if (strategy->promote_k == 0) {
+    if (strategy->packed)
+      add_packing(params, *strategy, config);
+    else
       params["tile_k"] = config.at("tile_k");
-    } else {
-      add_packing(params, *strategy);
-      params["cluster"] = json_or<int>(config, "cluster", 1);
-    }
     return render_file(kernels_ / "gemm" / strategy->kernel, params);
   }
 
   std::string describe(const Json& config) const override {
-    const Strategy* strategy = find_strategy(json_or<std::string>(config, "strategy", ""));
+    const Strategy* strategy = strategy_of(config);
     std::string out = fmt::format("product of {}x{} and {}x{}", problem_.m, problem_.k, problem_.k, problem_.n);
     if (!problem_.ops.empty()) out += fmt::format(" with {}", fmt::join(problem_.ops, ", "));
-    return out + fmt::format(", {}, {} stages", strategy == nullptr ? "?" : strategy->phrase, json_or<int>(config, "stages", 0));
+    out += fmt::format(", {}, {} stages", strategy == nullptr ? "?" : strategy->phrase, json_or<int>(config, "stages", 0));
+    if (const int splits = json_or<int>(config, "splits", 1); splits > 1) out += fmt::format(", K in {} parts", splits);
+    return out;
   }
 
  private:
-  static Result<void> check_member(const Json& config, const std::string& axis, const Json& value) {
-    const Strategy* strategy = find_strategy(json_or<std::string>(config, "strategy", ""));
-    if (strategy != nullptr)
-      for (const StrategyAxis& a : strategy->axes)
-        if (axis == a.name && std::ranges::find(a.values, value) != a.values.end()) return {};
-    return unsupported(fmt::format("{} = {} has no meaning in this configuration of gemm", axis, value.dump()));
+  Json start_of(const Strategy& strategy) const {
+    Json config{{"strategy", strategy.name}};
+    for (const Choice& choice : choices(strategy, problem_, sm_count_)) config[choice.axis.name] = choice.start;
+    return config;
   }
 
   // What problem.mustache and the kernels' parameter lists name.
@@ -150,11 +159,17 @@ class GemmMatch final : public Match {
             {"output_type", problem_.output_type}};
   }
 
-  void add_packing(Json& params, const Strategy& strategy) const {
+  void add_packing(Json& params, const Strategy& strategy, const Json& config) const {
+    const bool wgmma = std::string(strategy.name) == "wgmma";
+    const int promote = json_or<int>(config, "promote", 1), splits = json_or<int>(config, "splits", 1);
     params["strategy"] = strategy.name;
-    params["promote_k"] = strategy.promote_k;
-    params["wgmma"] = std::string(strategy.name) == "wgmma";
-    params["mma_sync"] = std::string(strategy.name) == "mma_sync";
+    params["wgmma"] = wgmma;
+    params["mma_sync"] = !wgmma;
+    params["cluster"] = json_or<int>(config, "cluster", 1);
+    params["promote"] = promote;
+    params["promote_k"] = wgmma ? 64 * promote : 32;
+    params["splits"] = splits;
+    params["one_pass"] = splits == 1;
     params["packs"] = Json::array({operand_param("a", "A", problem_.a), operand_param("b", "B", problem_.b)});
     std::vector<std::string> maxima;
     if (!problem_.a.contiguous_k) maxima.emplace_back("ColumnPacker<A>::maxima_bytes");
@@ -164,6 +179,7 @@ class GemmMatch final : public Match {
 
   GemmProblem problem_;
   std::vector<std::string> usable_;  // strategies that serve this product, best guess first
+  int sm_count_;
   std::filesystem::path kernels_;
 };
 
@@ -175,7 +191,7 @@ Result<std::unique_ptr<Match>> match(const MatchContext& context) {
     usable.emplace_back("mma_sync");
   }
   usable.emplace_back("simt");
-  return std::unique_ptr<Match>(std::make_unique<GemmMatch>(std::move(problem), std::move(usable), context.kernels_dir));
+  return std::unique_ptr<Match>(std::make_unique<GemmMatch>(std::move(problem), std::move(usable), context));
 }
 
 }  // namespace

@@ -129,7 +129,8 @@ class EpilogueWriter {
   }
 
   Result<Operand> argument(const Arg& arg, const Node& node, const Layout& indexing) {
-    if (const auto* number = std::get_if<double>(&arg)) return Operand{literal(*number, node.outputs.front().dtype), node.outputs.front().dtype, true, *number};
+    if (const auto* number = std::get_if<double>(&arg))
+      return Operand{literal(*number, node.outputs.front().dtype), node.outputs.front().dtype, true, *number};
     const auto* ref = std::get_if<ValueRef>(&arg);
     if (ref == nullptr) return Operand{};
     const auto layout = broadcast(graph_.spec(*ref).shape, node.outputs.front().shape);
