@@ -1,6 +1,6 @@
 """The side-car's requests. Each is {"op", ...}; each answer {"ok": true, ...} or {"ok": false, "error": {...}}, in order.
 
-  hello          version                                   -> version, python, torch, cuda, on_gpu, device_name
+  hello          version                                   -> version, pid, python, torch, cuda, on_gpu, device_name
   inspect        path                                      -> task (Task of src/task/task.h)
   trial          seed, distribution, randomise_params, precision -> trial, inputs, params, reference_finite
   timing_inputs  seed                                      -> trial, inputs, params
@@ -73,7 +73,7 @@ class Server:
             self.budget = int(0.4 * torch.cuda.get_device_properties(self.device).total_memory)
         else:
             self.budget = limit_memory(self.memory_limit or int(0.85 * available_bytes())) // 2
-        return {"version": PROTOCOL_VERSION, "python": platform.python_version(), "torch": torch.__version__, "cuda": torch.version.cuda or "",
+        return {"version": PROTOCOL_VERSION, "pid": os.getpid(), "python": platform.python_version(), "torch": torch.__version__, "cuda": torch.version.cuda or "",
                 "on_gpu": on_gpu, "device_name": torch.cuda.get_device_name(self.device) if on_gpu else platform.processor() or platform.machine()}
 
     def inspect(self, request):

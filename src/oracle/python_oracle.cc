@@ -210,6 +210,8 @@ Result<std::unique_ptr<Oracle>> start_python_oracle(const OracleConfig& given, c
     return Error{Errc::invalid_input, "there is no task file " + config.task.string(), "", ""};
   config.task = std::filesystem::absolute(config.task);
   CUTEGEN_TRY(std::string python, find_python(config.python));
+  if (find_program(python).empty())
+    return Error{Errc::missing_dependency, "cannot execute " + python, "name a Python that has torch in $CUTEGEN_PYTHON", ""};
   if (config.package_dir.empty()) {
     CUTEGEN_TRY(const std::filesystem::path data, data_dir());
     config.package_dir = data / "python";

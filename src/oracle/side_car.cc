@@ -14,6 +14,7 @@ namespace {
 constexpr int kProtocolVersion = 1;
 constexpr size_t kTailBytes = 4000;
 constexpr int kTailLines = 20;
+constexpr Seconds kGrace{3};  // for an orderly end, in which the process unlinks what it shares
 
 // The side-car's codes are ours by name, but for memory, which no other part of cutegen has to tell apart.
 Errc code_of(const std::string& name) {
@@ -31,10 +32,30 @@ Error error_from_json(const Json& answer) {
                json_or<std::string>(error, "detail", "")};
 }
 
+// Unlinks the shared memory of a process that was killed and could not do it (shared_memory.py names the objects).
+void remove_objects_of(int pid) {
+  if (pid <= 0) return;
+  const std::string prefix = fmt::format("cutegen-{}-", pid);
+  std::error_code ec;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", ec))
+    if (entry.path().filename().string().rfind(prefix, 0) == 0) std::filesystem::remove(entry.path(), ec);
+}
+
 }  // namespace
 
 SideCar::SideCar(OracleConfig config, std::string python, const Clock& clock)
     : config_(std::move(config)), python_(std::move(python)), clock_(clock) {}
+
+SideCar::~SideCar() {
+  if (child_) stop(kGrace);
+}
+
+ExitStatus SideCar::stop(Seconds grace) {
+  const ExitStatus status = child_->stop(grace);
+  child_.reset();
+  remove_objects_of(json_or(hello_, "pid", 0));
+  return status;
+}
 
 Result<void> SideCar::start() {
   if (child_) return {};
@@ -52,9 +73,10 @@ Result<void> SideCar::start() {
   command.env = {{"PYTHONDONTWRITEBYTECODE", "1"}};
   CUTEGEN_TRY(Child child, Child::spawn(command, config_.log));
   child_.emplace(std::move(child));
+  hello_ = Json::object();
   auto hello = ask({{"op", "hello"}, {"version", kProtocolVersion}}, config_.start_limit, "starting " + python_);
   if (!hello.ok()) {
-    child_.reset();
+    if (child_) stop(Seconds(0));
     return hello.error();
   }
   hello_ = *hello;
@@ -72,8 +94,7 @@ Result<Json> SideCar::ask(Json request, Seconds limit, const std::string& doing)
 // The channel failed: ends the process, and says why in terms of what was asked.
 Error SideCar::lost(const Error& error, Seconds limit, const std::string& doing) {
   const bool timed_out = error.code == Errc::timeout;
-  const ExitStatus status = child_->stop(Seconds(timed_out ? 0 : 2));
-  child_.reset();
+  const ExitStatus status = stop(timed_out ? Seconds(0) : kGrace);
   const std::string tail = log_tail();
   if (timed_out)
     return Error{Errc::timeout, fmt::format("the oracle gave no answer within {:g} s while {}", limit.count(), doing),

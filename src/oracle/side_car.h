@@ -12,6 +12,9 @@ namespace cutegen {
 class SideCar {
  public:
   SideCar(OracleConfig config, std::string python, const Clock& clock);
+  ~SideCar();  // lets the process end by itself for a moment, then kills it
+  SideCar(const SideCar&) = delete;
+  SideCar& operator=(const SideCar&) = delete;
 
   // Starts a process when none is running, and greets it. `doing` completes "... while ".
   Result<void> start();
@@ -20,11 +23,11 @@ class SideCar {
   // of the channel; not after an error that it answered with.
   Result<Json> ask(Json request, Seconds limit, const std::string& doing);
   const Json& hello() const { return hello_; }
-  int pid() const { return child_ ? child_->pid() : -1; }
 
  private:
   Error lost(const Error& error, Seconds limit, const std::string& doing);
   std::string log_tail() const;
+  ExitStatus stop(Seconds grace);
 
   OracleConfig config_;
   std::string python_;
