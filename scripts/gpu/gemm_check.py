@@ -285,7 +285,7 @@ def main():
         except RuntimeError as error:
             print(f"FAIL {label} {error}", flush=True)
             failed += 1
-            if isinstance(error, Lost):  # go on in a fresh process
+            if isinstance(error, Lost) or "CUDA" in str(error):  # go on in a fresh process
                 given = [a for a in sys.argv[1:] if not a.startswith(("--skip", "--failed"))]
                 os.execv(sys.executable, [sys.executable, __file__, *given, f"--skip={number + 1}", f"--failed={failed}"])
             continue
