@@ -97,7 +97,8 @@ Result<int> Fusion::at(ValueRef v, const Layout& layout_in) {
   Layout layout = coalesce(layout_in);
   const Node& node = graph_.nodes.at(static_cast<size_t>(v.node));
   const Shape& shape = graph_.spec(v).shape;
-  const bool in_rows = domain_.rows && !varies_along_reduced(layout);
+  // With rows of one element nothing varies along them: only what a reduction gives is then a value of the row.
+  const bool in_rows = domain_.rows && !varies_along_reduced(layout) && (domain_.reduced != 1 || is_reduction(node.op));
   if (in_rows) layout = coalesce(without_reduced(layout));
   const std::string key = memo_key(v, layout, in_rows);
   if (const auto known = memo_.find(key); known != memo_.end()) return known->second;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <kainjow/mustache.hpp>
 #include <set>
 #include <vector>
@@ -141,6 +142,28 @@ Result<std::string> expand_partials(std::string text, const std::filesystem::pat
   return text;
 }
 
+// Empty sections leave blank lines: none behind an opening or before a closing brace, never two in a row.
+std::string without_stray_blanks(const std::string& text) {
+  std::string out;
+  bool after_open = true, pending = false;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line(text.data() + begin, end - begin);
+    begin = end + 1;
+    const size_t first = line.find_first_not_of(' ');
+    if (first == std::string_view::npos) {
+      pending = !after_open;
+      continue;
+    }
+    if (pending && line[first] != '}') out += '\n';
+    pending = false;
+    const size_t last = line.find_last_not_of(' ');
+    out.append(line.substr(0, last + 1)).push_back('\n');
+    after_open = line[last] == '{';
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<std::string> render_text(std::string_view text, const Json& params) {
@@ -154,7 +177,7 @@ Result<std::string> render_text(std::string_view text, const Json& params) {
   mustache::mustache engine{std::string(text)};
   if (!engine.is_valid()) return Error{Errc::internal, "malformed template: " + engine.error_message(), "", ""};
   engine.set_custom_escape([](const std::string& s) { return s; });
-  return engine.render(convert(params));
+  return without_stray_blanks(engine.render(convert(params)));
 }
 
 Result<std::string> render_file(const std::filesystem::path& path, const Json& params) {

@@ -19,9 +19,10 @@ std::string strategy_of(const Json& config) { return json_or<std::string>(config
 
 bool keeps(const RowFacts& f) { return f.has_map || f.passes > 1; }  // more than one visit to each element
 
-int64_t register_threads(const RowFacts& f) {  // threads a row so that each holds about 16 values
+int64_t register_threads(const RowFacts& f) {  // each holds about 16 values, but a short row is read by as much of a warp as it fills
   const int64_t per_thread = std::max<int64_t>(f.best_vec, 16 / std::max(f.leaves, 1));
-  return std::min<int64_t>(1024, pow2_at_least(ceil_div(f.reduced, per_thread)));
+  const int64_t coalesced = std::min<int64_t>(32, pow2_at_least(ceil_div(f.reduced, f.best_vec)));
+  return std::clamp<int64_t>(pow2_at_least(ceil_div(f.reduced, per_thread)), coalesced, 1024);
 }
 int64_t register_steps(const RowFacts& f, int64_t threads, int vec) { return std::max<int64_t>(1, ceil_div(f.reduced, threads * vec)); }
 
