@@ -18,11 +18,11 @@ struct Norm {
 
   double allowed(double c) const { return c * reference + floor; }
   // Written so that a NaN on either side fails. An infinite allowance would let anything through: it fails too.
-  bool passes(double c) const { return error <= allowed(c) && std::isfinite(allowed(c)); }
+  bool passes(double c) const { return error >= 0 && error <= allowed(c) && std::isfinite(allowed(c)); }
   double ratio(double c) const {
     if (error == 0 && passes(c)) return 0;
     const double ratio = c * error / allowed(c);
-    return std::isfinite(ratio) ? ratio : kInfinity;
+    return std::isfinite(ratio) && ratio >= 0 && std::isfinite(allowed(c)) ? ratio : kInfinity;
   }
 };
 

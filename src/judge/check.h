@@ -41,6 +41,7 @@ struct Execution {
 struct ExecutionOptions {
   uint32_t poison = RunRequest{}.poison;
   bool graph = false;
+  bool compare = false;  // fill in `comparisons` even where the fingerprint does not need them
 };
 
 // Executes the candidate for a check. Errors are of the oracle or the device, never the candidate's.

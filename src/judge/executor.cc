@@ -25,20 +25,21 @@ Result<Fingerprint> from_contents(const std::vector<SharedTensor>& outputs) {
   return print;
 }
 
-Fingerprint from_statistics(const std::vector<OutputComparison>& comparisons) {
-  Fingerprint print{{}, Fingerprint::Means::error_statistics};
-  for (const OutputComparison& comparison : comparisons) print.outputs.push_back(archive::write(comparison).dump());
-  return print;
-}
-
 bool in_shared_memory(const SharedTensor& tensor) { return tensor.where == SharedTensor::Where::shm; }
 
 }  // namespace
 
-Result<Fingerprint> fingerprint(const RunResult& run, const std::vector<OutputComparison>& comparisons) {
-  if (!run.output_hashes.empty() && run.output_hashes.size() == run.outputs.size()) return from_checksums(run.output_hashes);
-  if (std::all_of(run.outputs.begin(), run.outputs.end(), in_shared_memory)) return from_contents(run.outputs);
-  return from_statistics(comparisons);
+Result<std::optional<Fingerprint>> fingerprint(const RunResult& run) {
+  if (!run.output_hashes.empty() && run.output_hashes.size() == run.outputs.size()) return std::optional(from_checksums(run.output_hashes));
+  if (!std::all_of(run.outputs.begin(), run.outputs.end(), in_shared_memory)) return std::optional<Fingerprint>();
+  CUTEGEN_TRY(Fingerprint print, from_contents(run.outputs));
+  return std::optional(std::move(print));
+}
+
+Fingerprint fingerprint(const std::vector<OutputComparison>& comparisons) {
+  Fingerprint print{{}, Fingerprint::Means::error_statistics};
+  for (const OutputComparison& comparison : comparisons) print.outputs.push_back(archive::write(comparison).dump());
+  return print;
 }
 
 TrialExecutor::TrialExecutor(Oracle& oracle, Device& device, std::shared_ptr<const Build> build, Precision precision, const Clock& clock,
@@ -71,8 +72,11 @@ Result<Execution> TrialExecutor::execute(const Trial& trial, const ExecutionOpti
     if (run.outcome.kind == OutcomeKind::timeout && deadline_.passed(clock_)) return deadline_error("a run ended");
     return execution;
   }
-  CUTEGEN_TRY(execution.comparisons, oracle_.compare(trial.id, run.outputs));
-  CUTEGEN_TRY(execution.fingerprint, fingerprint(run, execution.comparisons));
+  CUTEGEN_TRY(std::optional<Fingerprint> print, fingerprint(run));
+  if (options.compare || !print) {
+    CUTEGEN_TRY(execution.comparisons, oracle_.compare(trial.id, run.outputs));
+  }
+  execution.fingerprint = print ? *std::move(print) : fingerprint(execution.comparisons);
   return execution;
 }
 

@@ -7,8 +7,10 @@
 
 namespace cutegen {
 
-// The fingerprint of a finished run. `comparisons` serve where there are neither checksums nor shared memory.
-Result<Fingerprint> fingerprint(const RunResult& run, const std::vector<OutputComparison>& comparisons);
+// The fingerprint of a finished run; nullopt where there are neither checksums nor shared memory.
+Result<std::optional<Fingerprint>> fingerprint(const RunResult& run);
+// ... and what serves then.
+Fingerprint fingerprint(const std::vector<OutputComparison>& comparisons);
 
 class TrialExecutor : public Executor {
  public:

@@ -160,7 +160,7 @@ Result<bool> Evaluation::judge_trial_number(size_t number, const TrialSpec& spec
     verdict_.trials.push_back(std::move(dropped));
     return true;
   }
-  CUTEGEN_TRY(Execution execution, executor_->execute(trial, ExecutionOptions{}));
+  CUTEGEN_TRY(Execution execution, executor_->execute(trial, ExecutionOptions{.compare = true}));
   execution.spec = spec;
   executions_.push_back(std::move(execution));
   const Execution& done = executions_.back();

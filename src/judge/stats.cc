@@ -40,6 +40,17 @@ double resampled_ratio(std::span<const PairedRound> rounds, SplitMix64& random, 
   return quantile_in_place(baseline, 0.5) / quantile_in_place(candidate, 0.5);
 }
 
+// Each round relative to its own level.
+std::vector<PairedRound> levelled(std::span<const PairedRound> rounds) {
+  std::vector<PairedRound> relative(rounds.begin(), rounds.end());
+  for (PairedRound& round : relative) {
+    const double level = std::sqrt(median(round.baseline) * median(round.candidate));
+    for (double& sample : round.baseline) sample /= level;
+    for (double& sample : round.candidate) sample /= level;
+  }
+  return relative;
+}
+
 }  // namespace
 
 double quantile(std::vector<double> samples, double q) { return quantile_in_place(samples, q); }
@@ -53,8 +64,9 @@ double interquartile_range(std::vector<double> samples) {
 
 RatioInterval bootstrap_ratio(std::span<const PairedRound> rounds, int replicates, uint64_t seed) {
   if (rounds.empty()) return {kNan, kNan, kNan};
+  const std::vector<PairedRound> relative = levelled(rounds);
   std::vector<double> baseline, candidate;
-  for (const PairedRound& round : rounds) {
+  for (const PairedRound& round : relative) {
     baseline.insert(baseline.end(), round.baseline.begin(), round.baseline.end());
     candidate.insert(candidate.end(), round.candidate.begin(), round.candidate.end());
   }
@@ -62,7 +74,7 @@ RatioInterval bootstrap_ratio(std::span<const PairedRound> rounds, int replicate
   interval.ratio = quantile_in_place(baseline, 0.5) / quantile_in_place(candidate, 0.5);
   SplitMix64 random(seed);
   std::vector<double> ratios;
-  for (int i = 0; i < replicates; ++i) ratios.push_back(resampled_ratio(rounds, random, baseline, candidate));
+  for (int i = 0; i < replicates; ++i) ratios.push_back(resampled_ratio(relative, random, baseline, candidate));
   interval.low = quantile_in_place(ratios, 0.025);
   interval.high = quantile_in_place(ratios, 0.975);
   return interval;

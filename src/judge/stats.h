@@ -20,9 +20,10 @@ struct PairedRound {
   std::vector<double> candidate;
 };
 
-// median(all baseline samples) / median(all candidate samples) with its 95% percentile-bootstrap interval. Rounds are resampled whole
-// and then each side within its round: what both sides of a round share (the clock drifting) cancels, what they do not share widens
-// the interval. The same rounds and seed give the same interval. NaN for no rounds.
+// The ratio of the two sides' medians with its 95% percentile-bootstrap interval. Samples are taken relative to their round's level (the
+// geometric mean of its two medians), so that a clock that drifts or steps, which both sides of a round share, does not move the ratio;
+// on a steady machine it is the ratio of the plain medians. Rounds are resampled whole and then each side within its round: what the
+// two sides do not share widens the interval. The same rounds and seed give the same interval. NaN for no rounds.
 RatioInterval bootstrap_ratio(std::span<const PairedRound> rounds, int replicates = 1000, uint64_t seed = 0x5eed);
 
 // (high - low) / 2 relative to the ratio; infinite when that is not a number.

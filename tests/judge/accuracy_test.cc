@@ -30,7 +30,9 @@ OutputComparison as_good_as_reference() {
   return o;
 }
 
-OutputJudgement judge(const OutputComparison& o, double c = 2) { return judge_output(o, "out0", {7, Distribution::wide_exponent, true}, c); }
+OutputJudgement judge(const OutputComparison& o, double c = 2) {
+  return judge_output(o, "out0", {7, Distribution::wide_exponent, true}, c);
+}
 
 TEST(Accuracy, AsGoodAsTheReferencePasses) {
   const OutputJudgement judgement = judge(as_good_as_reference());
@@ -108,8 +110,9 @@ TEST(Accuracy, ExactReferenceWithoutFloorWantsExactness) {
 
 TEST(Accuracy, FailsClosedOnEveryNumberThatIsNotOne) {
   for (const double bad : {kNan, kInfinity}) {
-    for (double OutputComparison::*member : {&OutputComparison::norm_error, &OutputComparison::norm_reference, &OutputComparison::floor_norm,
-                                             &OutputComparison::max_error, &OutputComparison::max_reference, &OutputComparison::floor_max}) {
+    for (double OutputComparison::*member :
+         {&OutputComparison::norm_error, &OutputComparison::norm_reference, &OutputComparison::floor_norm, &OutputComparison::max_error,
+          &OutputComparison::max_reference, &OutputComparison::floor_max}) {
       OutputComparison o = as_good_as_reference();
       o.*member = bad;
       EXPECT_FALSE(judge(o).passed);

@@ -99,6 +99,19 @@ TEST(Stats, SharedDriftCancels) {
   EXPECT_LT(relative_half_width(interval), 0.03);
 }
 
+TEST(Stats, SharedStepCancels) {
+  // The clock halves midway: the plain medians of the two sides could fall on different sides of the step.
+  auto rounds = make_rounds(9, 8, 0.002, 0, 6);
+  for (size_t r = 4; r < rounds.size(); ++r) {
+    for (double& sample : rounds[r].baseline) sample *= 2;
+    for (double& sample : rounds[r].candidate) sample *= 2;
+  }
+  rounds[4].baseline = make_rounds(1, 8, 0.002, 0, 7)[0].baseline;  // the step falls between the two sides of one round
+  const RatioInterval interval = bootstrap_ratio(rounds);
+  EXPECT_NEAR(interval.ratio, 2, 0.02);
+  EXPECT_LT(relative_half_width(interval), 0.05);
+}
+
 TEST(Stats, OutliersDoNotMoveIt) {
   auto rounds = make_rounds(8, 10, 0.005, 0, 5);
   for (PairedRound& round : rounds) round.candidate[0] = 50;  // a tenth of one side

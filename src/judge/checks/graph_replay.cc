@@ -25,8 +25,7 @@ Result<CheckEvidence> look(const CheckContext& context) {
   CheckContext replay = context;
   replay.executor = &observed;
   CUTEGEN_TRY(const CheckEvidence evidence,
-              expect_same_outputs(replay, context.executions.front(), ExecutionOptions{ExecutionOptions{}.poison, true},
-                                  "when replayed from a CUDA graph"));
+              expect_same_outputs(replay, context.executions.front(), ExecutionOptions{.graph = true}, "when replayed from a CUDA graph"));
   if (evidence.passed && !observed.used_graph()) return not_made("this device has no graphs");
   return evidence;
 }

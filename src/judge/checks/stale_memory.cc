@@ -13,7 +13,7 @@ Result<CheckEvidence> look(const CheckContext& context) {
   CheckEvidence evidence;
   for (const uint32_t pattern : kPatterns) {
     const std::string circumstance = fmt::format("with outputs and workspace filled with {:#010x} beforehand", pattern);
-    CUTEGEN_TRY(evidence, expect_same_outputs(context, context.executions.front(), ExecutionOptions{pattern, false}, circumstance));
+    CUTEGEN_TRY(evidence, expect_same_outputs(context, context.executions.front(), ExecutionOptions{.poison = pattern}, circumstance));
     if (!evidence.passed) break;
   }
   return evidence;

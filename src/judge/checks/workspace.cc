@@ -8,7 +8,7 @@ Result<CheckEvidence> look(const CheckContext& context) {
   const Plan& plan = context.build->plan;
   if (plan.workspace_bytes == 0) return not_made("the plan has no workspace");
   if (plan.workspace_zeroed) return not_made("the plan has its workspace zeroed, and the time of that is counted");
-  return expect_same_outputs(context, context.executions.front(), ExecutionOptions{0xffffffff, false},
+  return expect_same_outputs(context, context.executions.front(), ExecutionOptions{.poison = 0xffffffff},
                              "with every bit of the workspace set beforehand");
 }
 
