@@ -157,7 +157,8 @@ class Compilation {
     if (done.status.success() && ptx.ok()) return {};
     std::vector<Diagnostic> diagnostics = diagnose(said, context(), done.status);
     CUTEGEN_CHECK(check_environment(done, said, diagnostics));
-    fail(ptxas_complained(diagnostics, said) ? "ptxas" : "nvcc", std::move(diagnostics));
+    const std::string stage = ptxas_complained(diagnostics, said) ? "ptxas" : "nvcc";
+    fail(stage, std::move(diagnostics));
     return {};
   }
 

@@ -274,6 +274,8 @@ class Parser {
 
 }  // namespace
 
+std::vector<Diagnostic> parse_diagnostics(std::string_view log, const DiagnosticContext& context) { return Parser(context).run(log); }
+
 std::string as_included(std::string_view path) {
   if (const size_t at = path.rfind("/include/"); at != std::string_view::npos) path.remove_prefix(at + 9);
   while (path.starts_with("./")) path.remove_prefix(2);

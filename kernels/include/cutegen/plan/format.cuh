@@ -19,7 +19,7 @@ inline constexpr char kMagic[9] = "CUTEPLAN";
 inline constexpr uint32_t kVersion = 1;
 
 template <int N>
-struct alignas(16) Bytes {
+struct alignas(8) Bytes {  // every record is a multiple of 8 bytes: no padding
   unsigned char value[N] = {};
 };
 

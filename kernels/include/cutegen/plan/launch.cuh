@@ -62,6 +62,12 @@ constexpr uint64_t bits_of(T value) {
 }
 
 template <class T>
+constexpr bool is_negative(T value) {
+  if constexpr (std::is_signed_v<T>) return value < T{};
+  return false;
+}
+
+template <class T>
 inline constexpr bool is_number = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 
 // The argument `given` for a kernel parameter of type Parameter.
@@ -85,14 +91,14 @@ constexpr Arg bind(Given const& given) {
     static_assert(!std::is_pointer_v<Given>, "cutegen plan: a pointer cannot be a launch argument; use cutegen::input, param, output or workspace");
     static_assert(!std::is_pointer_v<Parameter>,
                   "cutegen plan: a scalar is given for a pointer parameter; use cutegen::input, param, output or workspace");
-    static_assert(std::is_trivially_copyable_v<Parameter> &&
-                      (sizeof(Parameter) == 1 || sizeof(Parameter) == 2 || sizeof(Parameter) == 4 || sizeof(Parameter) == 8),
-                  "cutegen plan: a kernel parameter passed by value must be a scalar of 1, 2, 4 or 8 bytes (or a CUtensorMap)");
+    constexpr bool is_scalar =
+        std::is_trivially_copyable_v<Parameter> && (sizeof(Parameter) == 1 || sizeof(Parameter) == 2 || sizeof(Parameter) == 4 || sizeof(Parameter) == 8);
+    static_assert(is_scalar, "cutegen plan: a kernel parameter passed by value must be a scalar of 1, 2, 4 or 8 bytes (or a CUtensorMap)");
     if constexpr (is_number<Parameter> && is_number<Given>) {
       const auto value = static_cast<Parameter>(given);
       arg = {Kind::scalar, 0, 0, bits_of(value), sizeof(Parameter), 0, false};
-      if constexpr (!std::is_floating_point_v<Parameter>) arg.bad_value = static_cast<Given>(value) != given || ((value < Parameter{}) != (given < Given{}));
-    } else {
+      if constexpr (!std::is_floating_point_v<Parameter>) arg.bad_value = static_cast<Given>(value) != given || is_negative(value) != is_negative(given);
+    } else if constexpr (is_scalar && !std::is_pointer_v<Parameter>) {
       static_assert(std::is_same_v<Parameter, Given>, "cutegen plan: a scalar argument's type differs from its kernel parameter's and does not convert to it");
       if constexpr (std::is_same_v<Parameter, Given>) arg = {Kind::scalar, 0, 0, bits_of(given), sizeof(Parameter), 0, false};
     }
@@ -157,6 +163,8 @@ class launch<void (*)(Parameters...)> {
       out.record_.num_args = 0;
       out.record_.num_maps = 0;
       (out.add(detail::bind<std::remove_cv_t<Parameters>>(given), given), ...);
+    } else {
+      out.record_.arity = 0;  // said once is enough
     }
     return out;
   }
