@@ -1,7 +1,6 @@
 """Times of PyTorch itself: eager and torch.compile, as the user's flags have it and with TF32 allowed."""
 
 import contextlib
-import copy
 import signal
 import time
 
@@ -11,7 +10,7 @@ from . import compat
 from .errors import OracleError, first_line
 from .runner import FORWARD_SEED
 from .shared_memory import make_arena
-from .trees import unflatten
+from .trees import map_tensors, unflatten
 from .user_file import seed_everything
 
 MIN_FLUSH_BYTES = 256 << 20
@@ -65,7 +64,7 @@ class Baselines:
         matmul, convolution = (True, True) if allow else compat.tf32_flags()
         end = time.monotonic() + seconds
         try:
-            with compat.tf32(matmul, convolution), torch.no_grad(), time_limit(seconds):
+            with compat.tf32(matmul, convolution), torch.no_grad(), self.runner.state_restored(), time_limit(seconds):
                 model = self.compiled(allow) if compiled else self.runner.call.model
                 sets = self.input_sets()
                 seed_everything(FORWARD_SEED)
@@ -87,9 +86,8 @@ class Baselines:
             raise RuntimeError(f"torch {torch.__version__} has no torch.compile")
         if self.runner.device.type == "cpu":
             raise RuntimeError("timing torch.compile needs a GPU")
-        if allow not in self.models:
-            model = copy.copy(self.runner.call.model) if not self.models else copy.deepcopy(self.runner.call.model)
-            self.models[allow] = torch.compile(model)
+        if allow not in self.models:  # TF32 is among the states that torch.compile guards on, but a wrapper each is plainer
+            self.models[allow] = torch.compile(self.runner.call.model)
         return self.models[allow]
 
     def samples(self, model, sets, repeats, end):
@@ -98,7 +96,10 @@ class Baselines:
         for i in range(repeats):
             if result and time.monotonic() > end - 0.2:
                 break
-            result.append(timer(model, sets[i % len(sets)]))
+            arguments = sets[i % len(sets)]
+            if self.runner.writes_inputs:
+                arguments = map_tensors(arguments, torch.Tensor.clone)
+            result.append(timer(model, arguments))
         return result
 
     def time_on_gpu(self, model, arguments):

@@ -41,11 +41,8 @@ def default_device(device):
     if device.type == "cpu" or not hasattr(torch, "set_default_device"):
         yield
         return
-    torch.set_default_device(device)
-    try:
+    with device:
         yield
-    finally:
-        torch.set_default_device("cpu")
 
 
 @contextlib.contextmanager
@@ -61,6 +58,18 @@ def default_dtype(dtype):
 def tf32_flags():
     """(matmul, convolution) as PyTorch stands now."""
     return bool(torch.backends.cuda.matmul.allow_tf32), bool(torch.backends.cudnn.allow_tf32)
+
+
+class GlobalState:
+    """What a user's file may set for the whole process; put back before the next file is loaded."""
+
+    def __init__(self):
+        self.tf32, self.dtype, self.grad = tf32_flags(), torch.get_default_dtype(), torch.is_grad_enabled()
+
+    def restore(self):
+        torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = self.tf32
+        torch.set_default_dtype(self.dtype)
+        torch.set_grad_enabled(self.grad)
 
 
 @contextlib.contextmanager

@@ -52,8 +52,9 @@ class Float64(TorchDispatchMode):
         return result
 
     def random(self, func, plain, args, kwargs):
-        if kwargs.get("dtype") is None and "dtype" in [a.name for a in func._schema.arguments] and plain not in ("randint", "randperm"):
-            kwargs["dtype"] = args[0].dtype if plain.endswith("_like") and args[0].dtype != torch.float64 else torch.float32
+        takes_dtype = "dtype" in [a.name for a in func._schema.arguments] and plain not in ("randint", "randint_like", "randperm")
+        if takes_dtype and kwargs.get("dtype") in (None, torch.float64):
+            kwargs["dtype"] = torch.float32
         if plain == "native_dropout" and is_float(args[0]):
             # The mask depends on the dtype's vector width, so it is drawn for the user's dtype and applied to ours.
             _, mask = func(torch.ones_like(args[0], dtype=torch.float32), *args[1:], **kwargs)

@@ -133,7 +133,21 @@ class Runner:
         finally:
             arena.close()
 
+    @contextlib.contextmanager
+    def state_restored(self):
+        """Undoes what calls of the module itself write to: running statistics."""
+        written = [p for p, kind in zip(self.params, self.kinds) if kind != "param" or self.writes_params]
+        before = [p.clone() for p in written]
+        try:
+            yield
+        finally:
+            for mine, value in zip(written, before):
+                mine.copy_(value)
+
     def settle(self):
-        """Hands memory that torch holds but does not use back to the driver: the candidate's process needs it."""
+        """Finishes what was started, so that other processes may read it, and hands memory that torch holds but does not use
+        back to the driver: the candidate's process needs it."""
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()
         if self.device.type == "cuda" and torch.cuda.memory_reserved() - torch.cuda.memory_allocated() > 1 << 30:
             torch.cuda.empty_cache()

@@ -43,6 +43,7 @@ def choose_device(wanted):
 class Server:
     def __init__(self, device="auto", memory_limit=0):
         self.wanted, self.memory_limit = device, memory_limit
+        self.global_state = compat.GlobalState()
         self.device = self.user = self.signature = self.runner = self.trials = self.baselines = None
 
     def answer(self, request):
@@ -78,6 +79,7 @@ class Server:
 
     def inspect(self, request):
         self.close()
+        self.global_state.restore()
         compat.register_missing_meta_kernels()
         self.user = UserFile(request["path"])
         self.signature = signature_of(self.user)
