@@ -108,24 +108,26 @@ struct MmaSync {
       Tensor sA_lo = make_tensor(make_smem_ptr(stage + kTileElements), TileLayout{});
       Tensor sB_hi = make_tensor(make_smem_ptr(stage + 2 * kTileElements), TileLayout{});
       Tensor sB_lo = make_tensor(make_smem_ptr(stage + 3 * kTileElements), TileLayout{});
-      Tensor rA_hi = thread.partition_fragment_A(sA_hi);  // (8, 4, 4): values, blocks of rows, steps of 16 of K
-      Tensor rA_lo = make_fragment_like(rA_hi);
-      Tensor rB_hi = thread.partition_fragment_B(sB_hi);  // (4, 4, 4)
-      Tensor rB_lo = make_fragment_like(rB_hi);
-      CUTE_UNROLL
-      for (int step = 0; step < size<2>(rA_hi); step += kPromoteSteps) {
+      // One promotion's worth of K at a time, in a real loop: both operands' fragments for all 64 would not fit into the registers.
+      Tensor slice = make_tensor(make_smem_ptr(stage), Layout<Shape<Int<kTileRows>, Int<16 * kPromoteSteps>>>{});
+      CUTE_NO_UNROLL
+      for (int step = 0; step < kTileK / 16; step += kPromoteSteps) {
+        Tensor rA_hi = thread.partition_fragment_A(slice);  // (8, 4, kPromoteSteps): values, blocks of rows, steps of 16 of K
+        Tensor rA_lo = make_fragment_like(rA_hi);
+        Tensor rB_hi = thread.partition_fragment_B(slice);  // (4, 4, kPromoteSteps)
+        Tensor rB_lo = make_fragment_like(rB_hi);
         CUTE_UNROLL
-        for (int k = step; k < step + kPromoteSteps; ++k) {
-          copy(copy_a, thread_a.partition_S(sA_hi)(_, _, k), thread_a.retile_D(rA_hi)(_, _, k));
-          copy(copy_a, thread_a.partition_S(sA_lo)(_, _, k), thread_a.retile_D(rA_lo)(_, _, k));
+        for (int k = 0; k < kPromoteSteps; ++k) {
+          copy(copy_a, thread_a.partition_S(sA_hi)(_, _, step + k), thread_a.retile_D(rA_hi)(_, _, k));
+          copy(copy_a, thread_a.partition_S(sA_lo)(_, _, step + k), thread_a.retile_D(rA_lo)(_, _, k));
         }
         CUTE_UNROLL
         for (int n = 0; n < size<1>(rB_hi); ++n) {
           if (n % 2 == 0) {
             CUTE_UNROLL
-            for (int k = step; k < step + kPromoteSteps; ++k) {
-              copy(copy_b, thread_b.partition_S(sB_hi)(_, n / 2, k), thread_b.retile_D(rB_hi)(_, n / 2, k));
-              copy(copy_b, thread_b.partition_S(sB_lo)(_, n / 2, k), thread_b.retile_D(rB_lo)(_, n / 2, k));
+            for (int k = 0; k < kPromoteSteps; ++k) {
+              copy(copy_b, thread_b.partition_S(sB_hi)(_, n / 2, step + k), thread_b.retile_D(rB_hi)(_, n / 2, k));
+              copy(copy_b, thread_b.partition_S(sB_lo)(_, n / 2, step + k), thread_b.retile_D(rB_lo)(_, n / 2, k));
             }
           }
           Tensor high = make_fragment_like(total(_, _, n));   // hi·hi
@@ -133,7 +135,7 @@ struct MmaSync {
           clear(high);
           clear(cross);
           CUTE_UNROLL
-          for (int k = step; k < step + kPromoteSteps; ++k) {
+          for (int k = 0; k < kPromoteSteps; ++k) {
             CUTE_UNROLL
             for (int m = 0; m < size<1>(rA_hi); ++m) {
               cute::gemm(mma, rA_hi(_, m, k), rB_hi(_, n, k), high(_, m));
