@@ -1,9 +1,10 @@
-// The hash that recognises two candidates as the same code: kernels are numbered in order of appearance, registers and labels in order of
-// first use in their function; comments, .loc and .file lines and register counts do not take part.
+// The hash that recognises two candidates as the same code: declared names are numbered in order of appearance, registers and labels in
+// order of first use in their function; comments, .loc and .file lines and register counts do not take part.
 #include <algorithm>
 #include <cctype>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "base/hash.h"
 #include "candidate/candidate.h"
@@ -26,32 +27,35 @@ bool is_register(std::string_view word) {
   return true;
 }
 
-// Names of internal objects hold the translation unit's file name and a hash, with their length in front:
-// "31_INTERNAL_b3f247d4_4_b_cu_scale".
-std::string without_unit(std::string_view word) {
-  std::string out(word);
-  for (const std::string_view mark : {"_INTERNAL_", "_GLOBAL__N__"}) {
-    for (size_t at = out.find(mark); at != std::string::npos; at = out.find(mark, at + mark.size())) {
-      // In "__442_GLOBAL__N__" the length is 42 and the 4 ends another name: the digits that reach exactly to the end or to the next name
-      // count.
-      size_t digits = at;
-      while (digits > 0 && std::isdigit(static_cast<unsigned char>(out[digits - 1])) != 0) --digits;
-      for (size_t first = digits; first < at; ++first) {
-        const size_t length = std::stoul(out.substr(first, std::min<size_t>(at - first, 6)));
-        if (at - first > 4 || length < mark.size() || at + length > out.size()) continue;
-        out.replace(first, at - first + length, "0" + std::string(mark));
-        at = first + 1;
-        break;
-      }
-    }
+std::string_view trim(std::string_view s) {
+  while (!s.empty() && std::isspace(static_cast<unsigned char>(s.front())) != 0) s.remove_prefix(1);
+  while (!s.empty() && std::isspace(static_cast<unsigned char>(s.back())) != 0) s.remove_suffix(1);
+  return s;
+}
+
+// The name that a line declares: a variable in some state space, a function or an entry; empty for any other line. Such names hold the
+// kernel's (of a __shared__ array in it) or the translation unit's (of an internal object), so they say nothing about the code.
+std::string_view declared_name(std::string_view line) {
+  const auto holds = [&](std::string_view directive) {
+    return line.starts_with(directive) || (line.starts_with('.') && line.find(" " + std::string(directive)) != std::string_view::npos);
+  };
+  size_t end = std::string_view::npos;
+  if (holds(".func ") || holds(".entry ")) {
+    end = line.rfind('(');
+  } else if (holds(".shared ") || holds(".global ") || holds(".const ") || holds(".local ")) {
+    end = line.find_first_of("[=;");
   }
-  return out;
+  if (end == std::string_view::npos) return {};
+  const std::string_view head = trim(line.substr(0, end));
+  return head.substr(head.find_last_of(" \t)") + 1);
 }
 
 class Normaliser {
  public:
-  explicit Normaliser(const std::vector<PtxEntry>& entries) {
-    for (const PtxEntry& e : entries) kernels_.emplace(e.name, "kernel" + std::to_string(kernels_.size()));
+  // The name declared by `line` is from now on its number.
+  void declare(std::string_view line) {
+    if (const std::string_view name = declared_name(line); !name.empty())
+      names_.try_emplace(std::string(name), "name" + std::to_string(names_.size()));
   }
 
   void line(std::string_view text, Hasher& hash) {
@@ -74,33 +78,26 @@ class Normaliser {
     hash.add(out);
   }
 
-  std::string kernel(const std::string& name) const {
-    const auto it = kernels_.find(name);
-    return it == kernels_.end() ? name : it->second;
+  std::string name(std::string_view given) const {
+    const auto it = names_.find(given);
+    return it == names_.end() ? std::string(given) : it->second;
   }
 
  private:
   std::string word(std::string_view w) {
     if (is_register(w)) return numbered(w, "%" + std::string(1, w[1]));
     if (w.starts_with("$L")) return numbered(w, "$");
-    if (const size_t at = w.find("_param_"); at != std::string_view::npos)
-      return kernel(std::string(w.substr(0, at))) + std::string(w.substr(at));
-    return kernel(without_unit(w));
+    if (const size_t at = w.find("_param_"); at != std::string_view::npos) return name(w.substr(0, at)) + std::string(w.substr(at));
+    return name(w);
   }
   std::string numbered(std::string_view w, const std::string& kind) {
     const auto [it, fresh] = local_.try_emplace(std::string(w), kind + std::to_string(local_.size()));
     return it->second;
   }
 
-  std::map<std::string, std::string, std::less<>> kernels_;
+  std::map<std::string, std::string, std::less<>> names_;
   std::map<std::string, std::string, std::less<>> local_;  // registers and labels of the function at hand
 };
-
-std::string_view trim(std::string_view s) {
-  while (!s.empty() && std::isspace(static_cast<unsigned char>(s.front())) != 0) s.remove_prefix(1);
-  while (!s.empty() && std::isspace(static_cast<unsigned char>(s.back())) != 0) s.remove_suffix(1);
-  return s;
-}
 
 // Lines that say nothing about what the code does.
 bool is_noise(std::string_view line) {
@@ -108,26 +105,35 @@ bool is_noise(std::string_view line) {
          (line.starts_with(".reg") && line.find('<') != std::string_view::npos);
 }
 
+// The lines that say what the code does, without debug sections and the plan's bytes.
+std::vector<std::string_view> code_lines(std::string_view text) {
+  std::vector<std::string_view> lines;
+  bool debug_section = false;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = trim(text.substr(begin, end - begin));
+    begin = end + 1;
+    if (line.starts_with(".section")) debug_section = true;
+    const bool plan = line.find(" cutegen_plan[") != std::string_view::npos;
+    if (!debug_section && !plan && !is_noise(line)) lines.push_back(line);
+    if (debug_section && line == "}") debug_section = false;
+  }
+  return lines;
+}
+
 }  // namespace
 
 std::string normalised_ptx_hash(std::string_view ptx) {
   const std::string text = strip_ptx_comments(ptx);
-  Normaliser normaliser(ptx_entries(text));
+  Normaliser normaliser;
+  const std::vector<std::string_view> lines = code_lines(text);
+  for (const std::string_view line : lines) normaliser.declare(line);
   Hasher hash;
   hash.add("ptx-1");
-  bool debug_section = false;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view line = trim(std::string_view(text).substr(begin, end - begin));
-    begin = end + 1;
-    if (line.starts_with(".section")) debug_section = true;
-    const bool plan = line.find(" cutegen_plan[") != std::string_view::npos;
-    if (!debug_section && !plan && !is_noise(line)) normaliser.line(line, hash);
-    if (debug_section && line == "}") debug_section = false;
-  }
+  for (const std::string_view line : lines) normaliser.line(line, hash);
   // The plan names kernels: its decoded form takes part, under their new names.
   if (auto plan = plan_from_ptx(text); plan.ok()) {
-    for (Launch& launch : plan->launches) launch.kernel = normaliser.kernel(launch.kernel);
+    for (Launch& launch : plan->launches) launch.kernel = normaliser.name(launch.kernel);
     hash.add(to_json(*plan).dump());
   }
   return hash.hex();

@@ -54,8 +54,16 @@ TEST(NormalisedPtxHash, IgnoresTheNameOfTheTranslationUnit) {
   const std::string a = ".global .align 1 .b8 _ZN40_INTERNAL_636a2fbd_12_candidate_cu_twice4cute1_E[1];\n";
   const std::string b = ".global .align 1 .b8 _ZN31_INTERNAL_b3f247d4_4_b_cu_scale4cute1_E[1];\n";
   EXPECT_EQ(normalised_ptx_hash(a + kPtx), normalised_ptx_hash(b + kPtx));
-  const std::string c = ".global .align 1 .b8 _ZN31_INTERNAL_b3f247d4_4_b_cu_scale4cute2_XE[1];\n";
-  EXPECT_NE(normalised_ptx_hash(a + kPtx), normalised_ptx_hash(c + kPtx));
+  EXPECT_NE(normalised_ptx_hash(a + kPtx), normalised_ptx_hash(kPtx));
+}
+
+// A __shared__ array is named after its kernel.
+TEST(NormalisedPtxHash, IgnoresNamesOfVariables) {
+  const auto with = [](const std::string& variable) {
+    return "// demoted variable\n.shared .align 4 .b8 " + variable + "[64];\n" + replaced(kPtx, "%r1, 7", "%r1, " + variable);
+  };
+  EXPECT_EQ(normalised_ptx_hash(with("_ZZ5scaleE4tile")), normalised_ptx_hash(with("_ZZ5otherE4area")));
+  EXPECT_NE(normalised_ptx_hash(with("_ZZ5scaleE4tile")), normalised_ptx_hash(replaced(with("_ZZ5scaleE4tile"), "[64]", "[65]")));
 }
 
 TEST(CandidateHash, DependsOnSourceAndBackend) {
