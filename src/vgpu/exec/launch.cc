@@ -1,0 +1,221 @@
+#include <fmt/format.h>
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "vgpu/exec/report.h"
+#include "vgpu/exec/unit.h"
+#include "vgpu/isa/registry.h"
+#include "vgpu/observe/counters.h"
+
+namespace cutegen::vgpu {
+namespace {
+
+constexpr u32 kMaxThreads = 1024;
+
+std::string check_launch(const Image& image, const LaunchConfig& c, const LaunchOptions& o, Dim3 cluster, u32 smem) {
+  const KernelInfo& k = image.info;
+  auto text = [](Dim3 d) { return fmt::format("({},{},{})", d.x, d.y, d.z); };
+  if (c.grid.count() == 0 || c.block.count() == 0)
+    return "grid and block must not be empty: grid " + text(c.grid) + ", block " + text(c.block);
+  if (c.block.count() > kMaxThreads)
+    return fmt::format("block {} has {} threads; the limit is {}", text(c.block), c.block.count(), kMaxThreads);
+  if (c.block.z > 64 || c.grid.y > 65535 || c.grid.z > 65535)
+    return "dimension over its limit: grid " + text(c.grid) + ", block " + text(c.block);
+  if (k.max_threads.count() != 0 && c.block.count() > k.max_threads.count())
+    return fmt::format("block {} has {} threads; the kernel was compiled for at most {}", text(c.block), c.block.count(),
+                       k.max_threads.count());
+  if (k.required_threads.count() != 0 &&
+      (c.block.x != k.required_threads.x || c.block.y != k.required_threads.y || c.block.z != k.required_threads.z))
+    return "block " + text(c.block) + "; the kernel requires " + text(k.required_threads);
+  if (cluster.count() > 16) return fmt::format("cluster {} has {} CTAs; the limit is 16", text(cluster), cluster.count());
+  if (c.grid.x % cluster.x != 0 || c.grid.y % cluster.y != 0 || c.grid.z % cluster.z != 0)
+    return "grid " + text(c.grid) + " is not a multiple of the cluster " + text(cluster);
+  if (smem > o.max_smem_bytes) return fmt::format("{} bytes of shared memory; the limit is {}", smem, o.max_smem_bytes);
+  if (c.arguments.size() != k.argument_bytes)
+    return fmt::format("{} bytes of arguments; the kernel takes {}", c.arguments.size(), k.argument_bytes);
+  return {};
+}
+
+Fault invalid_launch(const std::string& kernel, const std::string& why) {
+  Fault f;
+  f.kind = FaultKind::invalid_launch;
+  f.kernel = kernel;
+  f.message = "invalid launch of '" + kernel + "': " + why;
+  return f;
+}
+
+// Workers take units in order. The fault of the lowest unit wins, whatever the order in which they are found.
+struct Run {
+  const Grid& grid;
+  const LaunchOptions& options;
+  const Memory& memory;
+  const Memory* module;
+  const LaunchConfig& config;
+  Deadline deadline;
+  u64 units;
+  std::atomic<u64> next{0};
+  std::atomic<u64> instructions{0};
+  std::atomic<u64> first_fault{~0ull};
+  std::mutex mutex;
+  std::optional<Fault> fault;
+  std::map<u64, std::string> outputs;
+  Counters counters;
+
+  void record(Fault f, u64 unit) {
+    const std::lock_guard lock(mutex);
+    if (unit >= first_fault.load()) return;
+    first_fault = unit;
+    fault = std::move(f);
+  }
+  void keep_output(Unit& unit) {
+    if (unit.output.empty()) return;
+    const std::lock_guard lock(mutex);
+    outputs[unit.index()] = std::move(unit.output);
+  }
+  void check_limits(Port& port) {
+    const u64 total = instructions.load(std::memory_order_relaxed) + port.instructions;
+    if (options.max_warp_instructions != 0 && total > options.max_warp_instructions)
+      port.fault(FaultKind::instruction_limit, fmt::format("more than {} warp instructions", options.max_warp_instructions), 0);
+    if (options.time_limit.count() > 0 && deadline.passed(system_clock()))
+      port.fault(FaultKind::time_limit, fmt::format("still running after {} s", options.time_limit.count()), 0);
+  }
+  // One pass over a unit. False when it has ended, well or not.
+  bool step(Unit& unit, Port& port) {
+    try {
+      const bool more = unit.step(port) != Progress::done;
+      if (more) check_limits(port);
+      if (!more) keep_output(unit);
+      return more;
+    } catch (GuestFault& g) {
+      keep_output(unit);
+      record(describe_fault(*grid.image, grid, unit, std::move(g)), unit.index());
+      return false;
+    }
+  }
+  void work();
+};
+
+void Run::work() {
+  Port port(memory, grid.image->code.size());
+  CounterObserver observer(*grid.image);
+  port.observer = options.count ? &observer : nullptr;
+  port.params = reinterpret_cast<const char*>(config.arguments.data());
+  port.param_bytes = static_cast<u32>(config.arguments.size());
+  port.module = module;
+  std::vector<std::unique_ptr<Unit>> resident;
+  for (;;) {
+    const u64 index = next.fetch_add(1);
+    if (index < units && index < first_fault.load()) {
+      resident.push_back(std::make_unique<Unit>(grid, index));
+      if (grid.cooperative) continue;  // all of them first
+    }
+    if (resident.empty()) break;
+    for (bool running = true; running;) {
+      std::erase_if(resident, [&](auto& unit) { return first_fault.load() <= unit->index() || !step(*unit, port); });
+      running = !resident.empty();
+    }
+    if (index >= units) break;
+  }
+  instructions += port.instructions;
+  const std::lock_guard lock(mutex);
+  if (options.count) counters.add(observer.counters());
+}
+
+int worker_count(const Image& image, const LaunchOptions& o, bool cooperative, u64 units) {
+  if (o.deterministic && (image.order_sensitive || cooperative)) return 1;
+  const u64 wanted = o.threads > 0 ? static_cast<u64>(o.threads) : std::max(1u, std::thread::hardware_concurrency());
+  return static_cast<int>(std::min(wanted, units));
+}
+
+}  // namespace
+
+// The program's own variables in this Memory: initialised at the first launch, kept between launches.
+class ModuleVariables {
+ public:
+  static std::unique_ptr<Memory> open(const Image& image, Memory& memory) {
+    const ModuleLayout& layout = *image.layout;
+    const auto [it, fresh] = memory.modules_.try_emplace(layout.id);
+    if (fresh) initialise(image, it->second);
+    auto view = std::make_unique<Memory>();
+    for (size_t i = 0; i < image.module->variables.size(); ++i) {
+      const ptx::Variable& v = image.module->variables[i];
+      if (v.space == ptx::Space::shared) continue;
+      auto b = std::make_unique<Memory::Buffer>();
+      b->name = v.name;
+      b->base = layout.address[i];
+      b->bytes = v.bytes;
+      b->host = it->second.data() + (layout.address[i] - kModuleBase);
+      b->writable = v.space == ptx::Space::global;
+      view->buffers_.push_back(std::move(b));
+    }
+    return view;
+  }
+
+ private:
+  static void initialise(const Image& image, std::vector<char>& bytes) {
+    bytes.assign(image.layout->bytes, 0);
+    const auto& variables = image.module->variables;
+    for (size_t i = 0; i < variables.size(); ++i) {
+      const ptx::Variable& v = variables[i];
+      if (v.space == ptx::Space::shared) continue;
+      char* at = bytes.data() + (image.layout->address[i] - kModuleBase);
+      std::copy_n(v.init.begin(), std::min<u64>(v.init.size(), v.bytes), at);
+      for (const ptx::Relocation& r : v.relocations) {
+        for (size_t k = 0; k < variables.size(); ++k) {
+          if (variables[k].name != r.symbol) continue;
+          const u64 value = image.layout->address[k] + static_cast<u64>(r.addend);
+          std::memcpy(at + r.offset, &value, 8);
+        }
+      }
+    }
+  }
+};
+
+LaunchResult launch(const Program& program, Memory& memory, const LaunchConfig& config, const LaunchOptions& options) {
+  LaunchResult result;
+  const Image* image = program.image(config.kernel);
+  if (image == nullptr) {
+    result.fault = invalid_launch(config.kernel, "the program has no such kernel");
+    return result;
+  }
+  Grid grid;
+  grid.image = image;
+  grid.grid = config.grid, grid.block = config.block, grid.cluster = config.cluster;
+  if (config.cluster.count() <= 1 && image->info.cluster.count() != 0) grid.cluster = image->info.cluster;
+  const u64 dynamic_start =
+      (u64{image->shared_static_end} + image->dynamic_shared_align - 1) / image->dynamic_shared_align * image->dynamic_shared_align;
+  grid.dynamic_smem = config.dynamic_smem_bytes;
+  grid.shared_end = config.dynamic_smem_bytes == 0 ? image->shared_static_end
+                                                   : static_cast<u32>(std::min<u64>(dynamic_start + config.dynamic_smem_bytes, 1u << 24));
+  const std::string problem = check_launch(*image, config, options, grid.cluster, grid.shared_end - kSharedStart);
+  if (!problem.empty()) {
+    result.fault = invalid_launch(config.kernel, problem);
+    return result;
+  }
+  std::vector<u64> constants(image->constants.size() + 8);
+  char* aligned = reinterpret_cast<char*>(constants.data()) + (64 - reinterpret_cast<uintptr_t>(constants.data()) % 64) % 64;
+  std::copy(image->constants.begin(), image->constants.end(), reinterpret_cast<u64*>(aligned));
+  grid.constants = aligned;
+  grid.cooperative = config.cooperative;
+  if (config.cooperative) grid.workspace = memory.allocate("grid barrier", 8);
+  const std::unique_ptr<Memory> module = ModuleVariables::open(*image, memory);
+
+  const Deadline deadline = options.time_limit.count() > 0 ? Deadline::in(system_clock(), options.time_limit) : Deadline::never();
+  Run run{grid, options, memory, module.get(), config, deadline, config.grid.count() / grid.cluster.count(), {}, {}, {}, {}, {}, {}, {}};
+  run.first_fault = ~0ull;
+  const int workers = worker_count(*image, options, config.cooperative, run.units);
+  std::vector<std::thread> threads;
+  for (int i = 1; i < workers; ++i) threads.emplace_back([&] { run.work(); });
+  run.work();
+  for (std::thread& t : threads) t.join();
+  if (config.cooperative) memory.release(grid.workspace);
+  result.fault = std::move(run.fault);
+  result.counters = std::move(run.counters);
+  result.warp_instructions = run.instructions;
+  for (auto& [unit, text] : run.outputs) result.output += text;
+  return result;
+}
+
+}  // namespace cutegen::vgpu
