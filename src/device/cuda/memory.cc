@@ -34,6 +34,10 @@ Failed MemoryPool::take(Block& block, size_t bytes, const std::string& what) {
     free_kept();
     code = driver_->cuMemAlloc(&block.base, capacity);
   }
+  if (code == kOutOfMemory) {  // without the rounding up it may still fit
+    block.capacity = (bytes + kGranule - 1) / kGranule * kGranule;
+    code = driver_->cuMemAlloc(&block.base, block.capacity);
+  }
   return failed_if(*driver_, code, Phase::other, "allocating " + std::to_string(bytes) + " bytes for " + what);
 }
 
