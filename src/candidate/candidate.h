@@ -14,9 +14,9 @@ enum class Backend { cute, cuda, ptx };  // cute: must really use CuTe layouts, 
 const char* to_string(Backend backend);
 
 struct Candidate {
-  std::string source;     // the .cu file
+  std::string source;  // the .cu file
   Backend backend = Backend::cute;
-  std::string origin;     // proposer and move: "playbook:map/vec4"
+  std::string origin;            // proposer and move: "playbook:map/vec4"
   Json config = Json::object();  // the proposer's own parameters, for reports and for its next move
 
   std::string hash() const;  // of source and backend
