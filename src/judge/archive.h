@@ -40,10 +40,12 @@ class Writer {
       return to_string(value);
     } else if constexpr (std::is_floating_point_v<T>) {
       return encode_double(value);
-    } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string> || std::is_same_v<T, Json>) {
+    } else if constexpr (std::is_arithmetic_v<T>) {
       return value;
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      return encode_text(value);
     } else if constexpr (std::is_same_v<T, std::filesystem::path>) {
-      return value.string();
+      return encode_text(value.string());
     } else {
       Writer nested;
       fields(nested, value);
@@ -67,6 +69,8 @@ class Writer {
     if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
     return value;
   }
+  // Compilers quote a candidate's bytes, whatever they are, and writing JSON throws at what is not UTF-8: such bytes become U+FFFD.
+  static Json encode_text(const std::string& text) { return Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace)); }
   Json out_ = Json::object();
 };
 

@@ -1,5 +1,7 @@
 #include "judge/executor.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/hash.h"
@@ -71,6 +73,9 @@ Result<Execution> TrialExecutor::execute(const Trial& trial, const ExecutionOpti
     // A time limit that the deadline shortened says nothing about the candidate.
     if (run.outcome.kind == OutcomeKind::timeout && deadline_.passed(clock_)) return deadline_error("a run ended");
     return execution;
+  }
+  if (run.outputs.size() != request.outputs.size()) {
+    return Error{Errc::device, fmt::format("the device returned {} outputs of {}", run.outputs.size(), request.outputs.size()), "", ""};
   }
   CUTEGEN_TRY(std::optional<Fingerprint> print, fingerprint(run));
   if (options.compare || !print) {

@@ -46,6 +46,7 @@ class Evaluation {
   void record(const Check& check, CheckEvidence evidence);
   CheckContext context() const;
   std::vector<TrialSpec> trials() const;
+  bool compared_as_given(const std::vector<TrialSpec>& specs) const;
   bool stop(std::string why);
   bool stop_at(Stage stage, std::string why);
   bool out_of_time(std::string what);
@@ -141,14 +142,20 @@ Result<bool> Evaluation::judge_trials() {
     CUTEGEN_TRY(const bool passed, judge_trial_number(i, specs[i]));
     if (!passed) return false;
   }
-  // Nothing compared is nothing shown.
-  if (executions_.empty()) return stop("in no trial is the reference itself finite, so nothing could be compared");
+  if (!compared_as_given(specs)) return stop("on the inputs as given the reference itself is not finite, so nothing could be compared");
   verdict_.suite_allclose = std::all_of(executions_.begin(), executions_.end(), [](const Execution& execution) {
     return std::all_of(execution.comparisons.begin(), execution.comparisons.end(),
                        [](const OutputComparison& o) { return o.suite_allclose; });
   });
   verdict_.reached = Stage::accurate;
   return true;
+}
+
+// Whether some trial was compared: one as given, where the policy has such. What the other distributions show is no substitute.
+bool Evaluation::compared_as_given(const std::vector<TrialSpec>& specs) const {
+  const auto as_given = [](const auto& trial) { return trial.distribution == Distribution::as_given; };
+  if (std::none_of(specs.begin(), specs.end(), as_given)) return !executions_.empty();
+  return std::any_of(executions_.begin(), executions_.end(), [&](const Execution& execution) { return as_given(execution.spec); });
 }
 
 Result<bool> Evaluation::judge_trial_number(size_t number, const TrialSpec& spec) {

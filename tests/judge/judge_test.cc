@@ -328,6 +328,20 @@ TEST(Judge, NothingComparedIsNothingShown) {
   EXPECT_THAT(verdict.why, HasSubstr("nothing could be compared"));
 }
 
+TEST(Judge, OtherDistributionsAreNoSubstituteForTheInputsAsGiven) {
+  // Only negated inputs have a finite root of 0 - x.
+  const auto root = [](auto x) { return std::sqrt(-x); };
+  Bench bench(
+      [&](KernelCall& call) {
+        for (size_t i = 0; i < call.inputs[0].size(); ++i) call.outputs[0][i] = std::sqrt(-call.inputs[0][i]);
+        return Outcome{};
+      },
+      elementwise_module(100, root));
+  EXPECT_EQ(bench.evaluate().reached, Stage::ran);
+  bench.policy.trials = {{1, Distribution::negated, false}};
+  EXPECT_TRUE(bench.evaluate().verified()) << "a policy without such trials asks for none";
+}
+
 TEST(Judge, ZerosForATinySoftmaxFail) {
   FakeModule module = elementwise_module(200'000, [](auto x) { return x; });
   const auto softmax = [](const auto& inputs, const auto&) {

@@ -71,6 +71,14 @@ TEST(Verdict, NanSurvives) {
   EXPECT_TRUE(std::isnan(read->trials[0].outputs[0].worst_value));
 }
 
+TEST(Verdict, BytesThatAreNoTextDoNotThrow) {
+  Verdict verdict;
+  verdict.why = "quoted \xff\xfe and \xe2\x82";
+  const auto read = verdict_from_json(*parse_json(to_json(verdict).dump(), "verdict"));
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->why, "quoted \xef\xbf\xbd\xef\xbf\xbd and \xef\xbf\xbd");
+}
+
 TEST(Verdict, NoRecordHasGrownUnnoticed) {
   // A new member must be listed in judge/records.h and in full_verdict() above; then change the size here.
   EXPECT_EQ(sizeof(OutputComparison), 168u);
