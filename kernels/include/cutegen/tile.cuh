@@ -74,6 +74,10 @@ template <> struct Unit<1> { using type = uint8_t; };
 template <class T, int V>
 using unit_t = typename Unit<(sizeof(T) * V >= 16 ? 16 : sizeof(T) * V)>::type;
 
+// What a copy moves: CuTe counts a bool as one bit, PyTorch stores it in a byte.
+template <class T>
+using stored_t = cute::conditional_t<cute::is_same_v<T, bool>, uint8_t, T>;
+
 template <class Member> struct MemberType;
 template <class S, class M> struct MemberType<M S::*> { using type = M; };
 
@@ -93,6 +97,7 @@ namespace cutegen {
 template <class How, int V, auto member, class Tensor, class Index, class Element>
 __device__ __forceinline__ void load(Tensor const& t, Index k, Element* e) {
   using T = cute::remove_cv_t<typename Tensor::value_type>;
+  using S = detail::stored_t<T>;
   using M = typename detail::MemberType<decltype(member)>::type;
   if constexpr (cute::is_same_v<How, Splat>) {
     M const value = static_cast<M>(t(k));
@@ -103,17 +108,17 @@ __device__ __forceinline__ void load(Tensor const& t, Index k, Element* e) {
     for (int j = 0; j < V; ++j) e[j].*member = static_cast<M>(t(k + j));
   } else if constexpr (cute::is_same_v<How, Shared>) {
     using U = detail::unit_t<T, V>;
-    cute::Tensor src = cute::make_tensor(cute::make_smem_ptr(&t(k)), cute::Layout<cute::Int<V>>{});  // (V)
-    cute::Tensor dst = cute::make_tensor<T>(cute::Int<V>{});                                          // (V)
-    cute::copy(cute::Copy_Atom<cute::UniversalCopy<U>, T>{}, src, dst);
+    cute::Tensor src = cute::make_tensor(cute::make_smem_ptr(reinterpret_cast<S const*>(&t(k))), cute::Layout<cute::Int<V>>{});  // (V)
+    cute::Tensor dst = cute::make_tensor<S>(cute::Int<V>{});                                                                      // (V)
+    cute::copy(cute::Copy_Atom<cute::UniversalCopy<U>, S>{}, src, dst);
     CUTE_UNROLL
     for (int j = 0; j < V; ++j) e[j].*member = static_cast<M>(dst(j));
   } else {
     using U = detail::unit_t<T, V>;
     using Op = cute::conditional_t<cute::is_same_v<How, Streaming>, LoadStreaming<U>, cute::UniversalCopy<U>>;
-    cute::Tensor src = cute::make_tensor(cute::make_gmem_ptr(&t(k)), cute::Layout<cute::Int<V>>{});  // (V)
-    cute::Tensor dst = cute::make_tensor<T>(cute::Int<V>{});                                          // (V)
-    cute::copy(cute::Copy_Atom<Op, T>{}, src, dst);
+    cute::Tensor src = cute::make_tensor(cute::make_gmem_ptr(reinterpret_cast<S const*>(&t(k))), cute::Layout<cute::Int<V>>{});  // (V)
+    cute::Tensor dst = cute::make_tensor<S>(cute::Int<V>{});                                                                      // (V)
+    cute::copy(cute::Copy_Atom<Op, S>{}, src, dst);
     CUTE_UNROLL
     for (int j = 0; j < V; ++j) e[j].*member = static_cast<M>(dst(j));
   }
@@ -123,23 +128,24 @@ __device__ __forceinline__ void load(Tensor const& t, Index k, Element* e) {
 template <class How, int V, auto member, class Tensor, class Index, class Element>
 __device__ __forceinline__ void store(Tensor const& t, Index k, Element const* e) {
   using T = typename Tensor::value_type;
+  using S = detail::stored_t<T>;
   if constexpr (cute::is_same_v<How, Gather> || V == 1) {
     CUTE_UNROLL
     for (int j = 0; j < V; ++j) t(k + j) = static_cast<T>(e[j].*member);
   } else if constexpr (cute::is_same_v<How, Shared>) {
     using U = detail::unit_t<T, V>;
-    cute::Tensor src = cute::make_tensor<T>(cute::Int<V>{});                                          // (V)
-    cute::Tensor dst = cute::make_tensor(cute::make_smem_ptr(&t(k)), cute::Layout<cute::Int<V>>{});  // (V)
+    cute::Tensor src = cute::make_tensor<S>(cute::Int<V>{});                                                                // (V)
+    cute::Tensor dst = cute::make_tensor(cute::make_smem_ptr(reinterpret_cast<S*>(&t(k))), cute::Layout<cute::Int<V>>{});  // (V)
     CUTE_UNROLL
-    for (int j = 0; j < V; ++j) src(j) = static_cast<T>(e[j].*member);
-    cute::copy(cute::Copy_Atom<cute::UniversalCopy<U>, T>{}, src, dst);
+    for (int j = 0; j < V; ++j) src(j) = static_cast<S>(static_cast<T>(e[j].*member));
+    cute::copy(cute::Copy_Atom<cute::UniversalCopy<U>, S>{}, src, dst);
   } else {
     using U = detail::unit_t<T, V>;
-    cute::Tensor src = cute::make_tensor<T>(cute::Int<V>{});                                    // (V)
-    cute::Tensor dst = cute::make_tensor(cute::make_gmem_ptr(&t(k)), cute::Layout<cute::Int<V>>{});  // (V)
+    cute::Tensor src = cute::make_tensor<S>(cute::Int<V>{});                                                                // (V)
+    cute::Tensor dst = cute::make_tensor(cute::make_gmem_ptr(reinterpret_cast<S*>(&t(k))), cute::Layout<cute::Int<V>>{});  // (V)
     CUTE_UNROLL
-    for (int j = 0; j < V; ++j) src(j) = static_cast<T>(e[j].*member);
-    cute::copy(cute::Copy_Atom<StoreStreaming<U>, T>{}, src, dst);
+    for (int j = 0; j < V; ++j) src(j) = static_cast<S>(static_cast<T>(e[j].*member));
+    cute::copy(cute::Copy_Atom<StoreStreaming<U>, S>{}, src, dst);
   }
 }
 

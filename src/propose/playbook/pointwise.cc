@@ -310,7 +310,8 @@ const char* value_type(DType dtype) {
 
 std::string literal(double value, DType dtype) {
   if (dtype == DType::b1) return value != 0 ? "true" : "false";
-  if (!is_floating(dtype)) return fmt::format("{}", static_cast<int64_t>(value));
+  if (dtype == DType::i32) return fmt::format("{}", static_cast<int64_t>(value));
+  if (!is_floating(dtype)) return fmt::format("{}({})", value_type(dtype), static_cast<int64_t>(value));  // so that templates deduce it
   const bool wide = dtype == DType::f64;
   if (std::isnan(value)) return wide ? "double(NAN)" : "NAN";
   if (std::isinf(value)) return std::string(value < 0 ? "-" : "") + (wide ? "double(INFINITY)" : "INFINITY");

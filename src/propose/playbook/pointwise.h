@@ -16,7 +16,7 @@ namespace cutegen::playbook {
 // The C++ type in which a value of `dtype` is held in registers: "float", "double", "int64_t", "int", "bool" ...
 const char* value_type(DType dtype);
 
-// A C++ literal of type value_type(dtype) with exactly this value ("0.1f", "3", "-INFINITY").
+// A C++ literal of type value_type(dtype) with exactly this value ("0.1f", "3", "int64_t(3)", "-INFINITY").
 std::string literal(double value, DType dtype);
 
 // One argument of a node as code: a name or expression, and the dtype of the value (for a Python number: `is_scalar`).
