@@ -122,17 +122,6 @@ class Runner:
                 result[-1].also_reference(other[i])
         return result
 
-    def is_stochastic(self):
-        """Whether two runs on equal inputs differ under different seeds."""
-        arena, tensors, _ = make_arena(self.signature.inputs, self.device)
-        try:
-            self.fill_inputs(tensors, 0)
-            first, _ = self.forward(self.params, tensors, FORWARD_SEED)
-            second, _ = self.forward(self.params, tensors, FORWARD_SEED + 1)
-            return not all(torch.equal(torch.nan_to_num(a), torch.nan_to_num(b)) for a, b in zip(first, second))
-        finally:
-            arena.close()
-
     @contextlib.contextmanager
     def state_restored(self):
         """Undoes what calls of the module itself write to: running statistics."""

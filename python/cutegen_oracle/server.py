@@ -19,15 +19,16 @@ import torch
 
 from . import PROTOCOL_VERSION, compat, shared_memory
 from .baselines import Baselines
-from .errors import INTERNAL, OUT_OF_MEMORY, PROTOCOL, UNSUPPORTED, OracleError, is_out_of_memory, out_of_memory
+from .errors import INTERNAL, OUT_OF_MEMORY, PROTOCOL, UNSUPPORTED, USER_ERROR, OracleError, is_out_of_memory, out_of_memory
 from .limits import available_bytes, limit_memory
 from .normal_form import random_ops
+from .probe import contraction_flops, probe
 from .runner import Runner
 from .tracing import signature_of
 from .trials import Trials
 from .user_file import UserFile
 
-SMALL_BYTES = 64 << 20  # what a CPU inspection may really run, to see whether a random operator shows in the output
+SMALL_BYTES, SMALL_FLOPS = 16 << 20, 1e8  # what a CPU inspection may really run
 
 
 def choose_device(wanted):
@@ -82,18 +83,19 @@ class Server:
         self.global_state.restore()
         compat.register_missing_meta_kernels()
         self.user = UserFile(request["path"])
-        self.signature = signature_of(self.user)
+        self.signature = signature_of(self.user, self.device)
         return {"task": self.task()}
 
     def task(self):
         matmul, convolution = compat.tf32_flags()
         signature, warnings = self.signature, []
-        random = random_ops(signature.graph) if signature.graph else ["an opaque graph"]
-        stochastic = bool(random) and self.stochastic(signature.graph is not None)
-        if signature.graph and random:
+        random = random_ops(signature.graph) if signature.graph else []
+        stochastic, probed = self.probe(random)
+        if random:
             warnings.append(("train_mode_rng", f"forward draws random numbers ({', '.join(random)})"))
         if stochastic:
             warnings.append(("nondeterministic", "two runs on equal inputs differ under different seeds; references run under a fixed seed"))
+        warnings.extend(probed)
         for kind, name in signature.mutated:
             if kind == "input":
                 warnings.append(("mutates_input", f"forward writes to its input '{name}'; candidates need only give the outputs"))
@@ -102,17 +104,18 @@ class Server:
                 "tf32_matmul": matmul, "tf32_conv": convolution, "graph": signature.graph, "opaque_reason": signature.reason,
                 "warnings": [{"code": code, "message": message} for code, message in warnings]}
 
-    def stochastic(self, draws):
-        """Seen by running twice, where that is cheap; else whether the graph draws random numbers at all."""
+    def probe(self, random):
+        """(stochastic, warnings) from a few runs, where they are cheap; else from whether the graph draws random numbers."""
+        graph = self.signature.graph
         size = sum(shared_memory.layout(specs)[1] for specs in (self.signature.inputs, self.signature.params, self.signature.outputs))
-        if self.device.type == "cpu" and size > SMALL_BYTES:
-            return draws
+        if self.device.type == "cpu" and (size > SMALL_BYTES or (graph and contraction_flops(graph) > SMALL_FLOPS)):
+            return bool(random), []
         try:
-            return self.started().is_stochastic()
+            return probe(self.started(), bool(random) or graph is None)
         except OracleError as error:
-            if error.code != OUT_OF_MEMORY:
+            if error.code == USER_ERROR:
                 raise
-            return draws
+            return bool(random), []  # a trial will meet the same want of memory, and tell it
 
     def started(self):
         """The runner, made when it is first needed: it allocates the real parameters."""

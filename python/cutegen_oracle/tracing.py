@@ -140,32 +140,37 @@ class Signature:
         self.graph, self.mutated, self.reason, self.train_mode = graph, mutated, reason, train_mode
 
 
-def signature_of(user):
+def signature_of(user, device=torch.device("cpu")):
+    """The signature; `device` is where the module will really run."""
     with torch.no_grad():
         mode = FakeTensorMode()
         call = fake_call(user, mode)
         param_specs = [spec(name, tensor) for name, tensor in call.params()]
         input_specs = [spec(name, tensor) for name, tensor in call.inputs()]
-        params = [as_fake(mode, tensor) for _, tensor in call.params()]
-        inputs = [as_fake(mode, tensor) for _, tensor in call.inputs()]
-        try:
+        first_error = None
+        # On the CPU first, wherever it will run: operators are chosen by device, and the graph should not depend on it.
+        for place in [torch.device("cpu")] + ([device] if device.type != "cpu" else []):
             with mode:
-                outputs = call.run(params, inputs)
-        except OracleError as error:
-            if isinstance(error.__cause__, (NameError, AttributeError, ImportError)) and "Fake" not in error.message:
-                raise  # the user's own mistake: no need to allocate anything to see it again
-            return run_for_real(user, input_specs, param_specs, error)
-        outputs = [spec(name, tensor) for name, tensor in zip(call.output_names, outputs)]
-        with mode:
-            contiguous = [tensor.contiguous() for tensor in inputs]
-        graph, mutated, reason = trace(mode, call, params, contiguous, param_specs, input_specs)
-        return Signature(input_specs, param_specs, outputs, graph, mutated, reason, call.model.training)
+                params = [as_fake(mode, tensor).to(place) for _, tensor in call.params()]
+                inputs = [as_fake(mode, tensor).to(place).contiguous() for _, tensor in call.inputs()]
+            try:
+                with mode:
+                    outputs = call.run(params, inputs)
+            except OracleError as error:
+                if isinstance(error.__cause__, (NameError, AttributeError, ImportError)) and "Fake" not in error.message:
+                    raise  # the user's own mistake: no need to allocate anything to see it again
+                first_error = first_error or error
+                continue
+            outputs = [spec(name, tensor) for name, tensor in zip(call.output_names, outputs)]
+            graph, mutated, reason = trace(mode, call, params, inputs, param_specs, input_specs)
+            return Signature(input_specs, param_specs, outputs, graph, mutated, reason, call.model.training)
+        return run_for_real(user, device, input_specs, param_specs, first_error)
 
 
-def run_for_real(user, input_specs, param_specs, why):
+def run_for_real(user, device, input_specs, param_specs, why):
     """forward fails on fakes: either the user's error, which the real run repeats, or Python that needs values."""
     model, arguments = user.make_model(), user.make_inputs(0)
     call = Call(user, model, arguments)
-    outputs = call.run([t for _, t in call.params()], [t for _, t in call.inputs()])
+    outputs = call.run([t.to(device) for _, t in call.params()], [t.to(device).contiguous() for _, t in call.inputs()])
     specs = [spec(name, tensor) for name, tensor in zip(call.output_names, outputs)]
     return Signature(input_specs, param_specs, specs, None, [], f"make_fx: {why.message}", model.training)

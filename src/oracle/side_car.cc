@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <utility>
 
 #include "base/fs.h"
@@ -71,6 +72,8 @@ Result<void> SideCar::start() {
                   "--memory-limit",
                   std::to_string(config_.memory_limit_bytes)};
   command.env = {{"PYTHONDONTWRITEBYTECODE", "1"}};
+  // Threads that spin while they wait slow everything down on a machine with more work than cores.
+  if (std::getenv("OMP_WAIT_POLICY") == nullptr) command.env["OMP_WAIT_POLICY"] = "passive";
   CUTEGEN_TRY(Child child, Child::spawn(command, config_.log));
   child_.emplace(std::move(child));
   hello_ = Json::object();

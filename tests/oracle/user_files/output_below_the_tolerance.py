@@ -1,0 +1,11 @@
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def forward(self, x, y):
+        return (x + y) * 1e-6
+
+
+def get_inputs():
+    return [torch.rand(4, 8), torch.rand(4, 8)]
