@@ -7,7 +7,7 @@ import time
 import torch
 
 from . import compat
-from .errors import OracleError, first_line
+from .errors import DeadlinePassed, OracleError, first_line
 from .runner import FORWARD_SEED
 from .shared_memory import make_arena
 from .trees import map_tensors, unflatten
@@ -19,9 +19,9 @@ SET_BYTES = 4 << 30  # of rotating input sets together
 
 @contextlib.contextmanager
 def time_limit(seconds):
-    """Raises TimeoutError in the main thread; what runs in C++ is interrupted when it returns to Python."""
+    """Raises DeadlinePassed in the main thread; what runs in C++ is interrupted when it returns to Python."""
     def ring(signum, frame):
-        raise TimeoutError
+        raise DeadlinePassed
 
     before = signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, max(0.05, seconds))
@@ -72,8 +72,8 @@ class Baselines:
                     model(*sets[i % len(sets)])
                 self.synchronize()
                 return {"ms": self.samples(model, sets, repeats, end), "note": ""}
-        except TimeoutError:
-            return {"ms": [], "note": f"{baseline} took longer than {seconds:.0f} s"}
+        except DeadlinePassed:
+            return {"ms": [], "note": f"{baseline} took longer than {seconds:g} s"}
         except OracleError:
             raise
         except Exception as error:  # torch.compile may fail in any way; the other baselines still stand

@@ -9,8 +9,13 @@ USER_ERROR = "invalid_input"
 OUT_OF_MEMORY = "out_of_memory"
 UNSUPPORTED = "unsupported"
 INTERNAL = "internal"
+DEVICE = "device"
 PROTOCOL = "protocol"
 TIMEOUT = "timeout"
+
+
+class DeadlinePassed(BaseException):
+    """A time limit of ours; not an Exception, so that nobody in between takes it for a failure of his own."""
 
 
 class OracleError(Exception):
@@ -31,6 +36,11 @@ def is_out_of_memory(error):
     text = str(error)
     return isinstance(error, RuntimeError) and any(
         phrase in text for phrase in ("out of memory", "can't allocate memory", "CUDA_ERROR_OUT_OF_MEMORY"))
+
+
+def is_device_failure(error):
+    """A CUDA error is sticky: the process that saw it cannot use the GPU again."""
+    return "CUDA error" in str(error)
 
 
 def out_of_memory(what, error):
@@ -83,7 +93,7 @@ def running_user_code(path, what):
         yield
     except OracleError:
         raise
-    except TimeoutError:
+    except DeadlinePassed:
         raise
     except BaseException as error:  # noqa: B902 - a user's file may raise anything
         if is_out_of_memory(error):

@@ -1,4 +1,5 @@
 """The side-car's requests. Each is {"op", ...}; each answer {"ok": true, ...} or {"ok": false, "error": {...}}, in order.
+An answer with "restart": true is the process's last: the GPU is lost to it.
 
   hello          version                                   -> version, pid, python, torch, cuda, on_gpu, device_name
   inspect        path                                      -> task (Task of src/task/task.h)
@@ -19,7 +20,8 @@ import torch
 
 from . import PROTOCOL_VERSION, compat, shared_memory
 from .baselines import Baselines
-from .errors import INTERNAL, OUT_OF_MEMORY, PROTOCOL, UNSUPPORTED, USER_ERROR, OracleError, is_out_of_memory, out_of_memory
+from .errors import (DEVICE, INTERNAL, OUT_OF_MEMORY, PROTOCOL, UNSUPPORTED, USER_ERROR, OracleError, first_line, is_device_failure,
+                     is_out_of_memory, out_of_memory)
 from .limits import available_bytes, limit_memory
 from .normal_form import random_ops
 from .probe import contraction_flops, probe
@@ -54,16 +56,33 @@ class Server:
             handler = handlers.get(request.get("op"))
             if handler is None:
                 raise OracleError(PROTOCOL, f"unknown request '{request.get('op')}'")
-            return dict(handler(request) or {}, ok=True)
-        except OracleError as error:
-            return {"ok": False, "error": error.to_json()}
-        except Exception as error:  # a bug of ours must not end the process: the answer carries it
-            if is_out_of_memory(error):
-                return {"ok": False, "error": out_of_memory(f"answering '{request.get('op')}'", error).to_json()}
-            traceback.print_exc()
-            return {"ok": False, "error": OracleError(INTERNAL, f"{type(error).__name__}: {error}", "", traceback.format_exc()).to_json()}
-        finally:
-            sys.stdout.flush()
+            answer = dict(handler(request) or {}, ok=True)
+        except Exception as error:  # even a bug of ours must not end the process: the answer carries it
+            answer = {"ok": False, "error": self.as_answer(error, request.get("op")).to_json()}
+        sys.stdout.flush()
+        if self.device_is_lost():
+            answer["restart"] = True
+        return answer
+
+    def as_answer(self, error, op):
+        if isinstance(error, OracleError) and not is_device_failure(error):
+            return error
+        if is_out_of_memory(error):
+            return out_of_memory(f"answering '{op}'", error)
+        traceback.print_exc()
+        if is_device_failure(error):
+            return OracleError(DEVICE, f"the GPU failed while answering '{op}': {first_line(error)}", "", traceback.format_exc())
+        return OracleError(INTERNAL, f"{type(error).__name__}: {error}", "", traceback.format_exc())
+
+    def device_is_lost(self):
+        """Whether an error has made the GPU unusable for this process; the caller then starts another."""
+        if self.device is None or self.device.type != "cuda":
+            return False
+        try:
+            torch.cuda.synchronize()
+            return False
+        except RuntimeError:
+            return True
 
     def hello(self, request):
         if request.get("version") != PROTOCOL_VERSION:
@@ -166,4 +185,7 @@ def serve(channel, server):
         request = channel.receive()
         if request is None:
             return
-        channel.send(server.answer(request))
+        answer = server.answer(request)
+        channel.send(answer)
+        if answer.get("restart"):
+            os._exit(0)  # an orderly end would call into the lost driver context

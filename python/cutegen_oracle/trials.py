@@ -2,7 +2,7 @@
 
 import itertools
 
-from .errors import OUT_OF_MEMORY, PROTOCOL, OracleError
+from .errors import OUT_OF_MEMORY, PROTOCOL, USER_ERROR, OracleError, is_device_failure
 from .shared_memory import Opened, layout, make_arena
 
 
@@ -11,6 +11,7 @@ class Trial:
         self.number, self.key = number, key
         self.arenas, self.shared_inputs, self.shared_params = [], [], []
         self.truths = None    # None: timing inputs
+        self.refused = False  # the module raises on these inputs
         self.released = False
         self.used = 0
         self.bytes = 0
@@ -21,7 +22,7 @@ class Trial:
         self.arenas, self.truths = [], None
 
     def to_json(self):
-        finite = self.truths is None or all(t.finite for t in self.truths)
+        finite = not self.refused and (self.truths is None or all(t.finite for t in self.truths))
         return {"trial": self.number, "inputs": self.shared_inputs, "params": self.shared_params, "reference_finite": finite}
 
 
@@ -61,26 +62,34 @@ class Trials:
         return inputs + (params if key[2] else 0) + (4 * outputs if key[3] else 0)
 
     def compute(self, number, key):
-        seed, distribution, randomise, precision = key
+        seed, distribution, randomise, _ = key
         trial, runner = Trial(number, key), self.runner
         try:
-            arena, inputs, trial.shared_inputs = make_arena(runner.signature.inputs, runner.device)
-            trial.arenas.append(arena)
-            runner.fill_inputs(inputs, seed, distribution)
-            params, trial.shared_params = runner.params, runner.shared_params
-            if randomise:
-                arena, params, trial.shared_params = make_arena(runner.signature.params, runner.device)
-                trial.arenas.append(arena)
-                runner.fill_randomised(params, seed)
-            if precision is not None:
-                trial.truths = runner.truths(params, inputs, precision)
-        except BaseException:
-            trial.close()
-            raise
-        finally:
+            self.fill(trial)
             runner.settle()
-        trial.bytes = self.estimate((seed, distribution, randomise, None)) + sum(t.bytes() for t in trial.truths or ())
+        except BaseException as error:
+            trial.close()
+            # What the module does not accept is no input of its: that distribution is dropped, as one with NaN in the reference is.
+            refused = isinstance(error, OracleError) and error.code == USER_ERROR
+            if distribution == "as_given" or not (refused or is_device_failure(error)):
+                raise
+            trial.refused = True
+        trial.bytes = 0 if trial.refused else self.estimate((seed, distribution, randomise, None)) + sum(t.bytes() for t in trial.truths or ())
         return trial
+
+    def fill(self, trial):
+        seed, distribution, randomise, precision = trial.key
+        runner = self.runner
+        arena, inputs, trial.shared_inputs = make_arena(runner.signature.inputs, runner.device)
+        trial.arenas.append(arena)
+        runner.fill_inputs(inputs, seed, distribution)
+        params, trial.shared_params = runner.params, runner.shared_params
+        if randomise:
+            arena, params, trial.shared_params = make_arena(runner.signature.params, runner.device)
+            trial.arenas.append(arena)
+            runner.fill_randomised(params, seed)
+        if precision is not None:
+            trial.truths = runner.truths(params, inputs, precision)
 
     def held(self):
         return sum(trial.bytes for trial in self.by_number.values())
@@ -116,6 +125,8 @@ class Trials:
         if number not in self.keys or self.keys[number][3] is None:
             raise OracleError(PROTOCOL, f"there is no trial {number} with references")
         trial = self.get(self.keys[number])
+        if trial.refused:
+            raise OracleError(PROTOCOL, f"trial {number} was dropped: the module does not accept its inputs")
         if len(outputs) != len(trial.truths):
             raise OracleError(PROTOCOL, f"{len(outputs)} outputs were sent, the task has {len(trial.truths)}")
         opened = Opened(outputs, self.runner.device)

@@ -90,6 +90,7 @@ Result<Json> SideCar::ask(Json request, Seconds limit, const std::string& doing)
   if (auto sent = send_frame(child_->channel(), request); !sent.ok()) return lost(sent.error(), limit, doing);
   auto answer = receive_frame(child_->channel(), Deadline::in(clock_, limit), clock_);
   if (!answer.ok()) return lost(answer.error(), limit, doing);
+  if (json_or(*answer, "restart", false)) stop(kGrace);  // it has lost the GPU; the next request starts another
   if (!json_or(*answer, "ok", false)) return error_from_json(*answer);
   return answer;
 }

@@ -20,7 +20,7 @@ class SideCar {
   Result<void> start();
   bool running() const { return child_.has_value(); }
   // Sends {"op": op, ...} and returns the answer without its "ok". The process is gone after Errc::timeout, io and protocol errors
-  // of the channel; not after an error that it answered with.
+  // of the channel; not after an error that it answered with, unless it says that it has lost the GPU.
   Result<Json> ask(Json request, Seconds limit, const std::string& doing);
   const Json& hello() const { return hello_; }
 

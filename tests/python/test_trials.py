@@ -172,6 +172,20 @@ class Trials(ServerTest):
         self.assertTrue(self.ask("trial", distribution="as_given", **ask)["reference_finite"])
         self.assertFalse(self.ask("trial", distribution="negated", **ask)["reference_finite"])
 
+    def test_a_distribution_that_the_module_refuses_is_dropped(self):
+        self.load(module("if bool((x < 0).any()):\n    raise ValueError('x must not be negative')\nreturn torch.sqrt(x)", "[torch.rand(64)]"))
+        ask = dict(seed=1, randomise_params=False, precision="match")
+        self.assertTrue(self.ask("trial", distribution="as_given", **ask)["reference_finite"])
+        answer = self.ask("trial", distribution="negated", **ask)
+        self.assertFalse(answer["reference_finite"])
+        error = self.refused("compare", trial=answer["trial"], outputs=[], poison=POISON)
+        self.assertIn("the module does not accept its inputs", error["message"])
+
+    def test_a_baseline_that_takes_too_long_is_a_note(self):
+        self.load(module("import time\ntime.sleep(0.5)\nreturn x", "[torch.rand(1 << 23)]"))
+        answer = self.ask("time_baseline", baseline="eager", warmup=1, repeats=3, seconds=0.2)
+        self.assertEqual((answer["ms"], answer["note"]), ([], "eager took longer than 0.2 s"))
+
     def test_dropout_is_stochastic_but_its_reference_repeats(self):
         task = self.load(module("return self.d(x)", "[torch.rand(64) + 1]", "self.d = nn.Dropout(0.5)"))
         self.assertTrue(task["stochastic"])
