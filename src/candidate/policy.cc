@@ -217,6 +217,13 @@ bool looks_like_values(const Tokens& tokens, size_t open) {
 Declaration classify(const Tokens& tokens, size_t i) {
   Declaration d;
   if (i > 0 && tokens[i - 1].is("]")) return d;  // a lambda
+  if (tokens[i].text.find("__") != 0 &&
+      at(tokens, i + 1).is("(")) {  // a macro with arguments; initialised or an array, it declares a variable
+    const Token& behind = at(tokens, skip_group(tokens, i + 1));
+    d.variable = behind.is("=") || behind.is("[");
+    d.name = tokens[i].text;
+    return d;
+  }
   while (i > 0 && (tokens[i - 1].kind == TokenKind::word || tokens[i - 1].kind == TokenKind::string)) --i;
   int angle = 0;
   for (; i < tokens.size(); ++i) {
@@ -262,8 +269,10 @@ void no_persistent_state(const Candidate&, const Tokens& tokens, Findings& out) 
     if (t.kind == TokenKind::directive_end) in_define = false;
     if (t.is("{")) ++depth;
     if (t.is("}")) --depth;
-    const bool local_static = t.is("static") && depth > 0;
-    if (t.kind != TokenKind::word || in_define || (!spaces.contains(t.text) && !local_static)) continue;
+    const bool local_static = t.is("static") && depth > 0 && !in_define;
+    if (t.kind != TokenKind::word || (!spaces.contains(t.text) && !local_static)) continue;
+    if ((t.text == "__device__" || t.text == "__managed__") && (at(tokens, i + 1).is(",") || at(tokens, i + 1).is(")")))
+      out.push_back({"", t.text + " as the argument of a macro hides what is declared", t.line});
     const Declaration d = classify(tokens, i);
     if (!d.variable || d.constant || d.shared || t.line == last_line) continue;
     last_line = t.line;

@@ -33,22 +33,40 @@ bool is_mutable(std::string_view line) {
   return visible || (!initialised && !tag);
 }
 
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+// Where the declaration begins whose ".global" is at `at`: in front of its linkage words; npos when this is no declaration but part of an
+// instruction.
+size_t declaration_start(std::string_view text, size_t at) {
+  for (;;) {
+    size_t end = at;
+    while (end > 0 && is_space(text[end - 1])) --end;
+    if (end == 0 || std::string_view("\n;{}").find(text[end - 1]) != std::string_view::npos) return at;
+    const std::string_view before = text.substr(0, end);
+    size_t start = std::string_view::npos;
+    for (const std::string_view linkage : {".visible", ".weak", ".extern", ".common"})
+      if (before.ends_with(linkage)) start = end - linkage.size();
+    if (start == std::string_view::npos) return start;
+    at = start;
+  }
+}
+
 }  // namespace
 
 std::vector<PolicyFinding> check_ptx_policy(std::string_view ptx) {
-  const std::string text = strip_ptx_comments(ptx);
+  const std::string stripped = strip_ptx_comments(ptx);
+  const std::string_view text = stripped;
+  constexpr std::string_view word = ".global";
   std::vector<PolicyFinding> findings;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view line = trim(std::string_view(text).substr(begin, end - begin));
-    begin = end + 1;
-    const size_t space = line.find(".global ");
-    const bool declaration = space != std::string_view::npos &&
-                             (space == 0 || (line[0] == '.' && line.substr(0, space).find_first_of("[,;%") == std::string_view::npos));
-    if (!declaration || declared_name(line) == "cutegen_plan" || !is_mutable(line)) continue;
+  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + word.size())) {
+    if (at + word.size() >= text.size() || !is_space(text[at + word.size()])) continue;
+    const size_t start = declaration_start(text, at);
+    if (start == std::string_view::npos) continue;
+    const std::string_view declaration = text.substr(start, std::min(text.find(';', at), text.size() - 1) + 1 - start);
+    const std::string_view name = declared_name(declaration);
+    if (name == "cutegen_plan" || !is_mutable(declaration)) continue;
     findings.push_back(
-        {"no_persistent_state",
-         fmt::format("'{}' keeps its value between launches; use cutegen::workspace() or make it const", declared_name(line)), 0});
+        {"no_persistent_state", fmt::format("'{}' keeps its value between launches; use cutegen::workspace() or make it const", name), 0});
   }
   return findings;
 }

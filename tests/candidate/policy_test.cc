@@ -98,11 +98,13 @@ TEST(Policy, InlineAsmDoesNotEndTheKernel) {
 }
 
 TEST(Policy, KeepsNoStateBetweenLaunches) {
-  for (const char* state : {"__device__ int s;", "__device__ float s = 1.0f;", "__device__ int s[4];", "__device__ int s{0};",
-                            "__device__ int s(0);", "__managed__ int s;", "int __device__ s;", "static __device__ unsigned s;",
-                            "__device__ const float* s;", "__device__ alignas(16) int s;", "__device__ cute::array<int, 4> s;",
-                            "#define D __device__\nD int s;", "namespace a { __device__ int s; }", "struct A { int v; };\n__device__ A s;",
-                            "__device__ void f() { static int s = 0; ++s; }", "__dev\\\nice__ int s;"})
+  for (const char* state :
+       {"__device__ int s;", "__device__ float s = 1.0f;", "__device__ int s[4];", "__device__ int s{0};", "__device__ int s(0);",
+        "__managed__ int s;", "int __device__ s;", "static __device__ unsigned s;", "__device__ const float* s;",
+        "__device__ alignas(16) int s;", "__device__ cute::array<int, 4> s;", "#define D __device__\nD int s;",
+        "namespace a { __device__ int s; }", "struct A { int v; };\n__device__ A s;", "__device__ void f() { static int s = 0; ++s; }",
+        "__dev\\\nice__ int s;", "#define S(n) static __device__ int n = 1\nS(s);", "#define S(t, n) static __device__ t n\nS(int, s) = 1;",
+        "#define S(space, n) static space int n = 1\nS(__device__, s);"})
     EXPECT_THAT(rules(state), ElementsAre("no_persistent_state")) << state;
   for (const char* fine :
        {"__device__ const float s[2] = {1, 2};", "__device__ constexpr int s = 3;", "__constant__ float s[2] = {1, 2};",
@@ -144,6 +146,8 @@ TEST(PtxPolicy, FindsVariablesHoweverTheyWereSpelled) {
   EXPECT_THAT(names(".global .align 4 .u32 hidden;\n.global .align 4 .b8 table[16];\n"), ElementsAre("'hidden'", "'table'"));
   EXPECT_THAT(names(".global .align 16 .b8 cutegen_plan[8] = {1, 2};\n.global .align 4 .b8 table[8] = {1, 2};\n"), IsEmpty());
   EXPECT_THAT(names(".global .align 1 .b8 _ZN4cute1_E[1];\n.global .align 1 .b8 tag;\n"), IsEmpty());
+  EXPECT_THAT(names("{ .reg .u32 %a; .global .u32 inner; }\n.weak\t.global .u32 w = 1;\n"), ElementsAre("'inner'", "'w'"));
+  EXPECT_THAT(names("\tcp.async.bulk.prefetch.L2.global [%rd1], 16;\n\tst.global .u32 [%rd1], %r1;\n"), IsEmpty());
   EXPECT_THAT(names("// .visible .global .u32 x;\n\tst.global.u32 [%rd1], %r1;\n\t@%p1 ld.global.u32 %r1, [%rd1];\n"), IsEmpty());
 }
 

@@ -3,9 +3,9 @@
 // expect: no_persistent_state: 'calls' keeps its value between launches
 #include <cutegen/kernel.cuh>
 
-// No rule about tokens sees a type that declares; the PTX shows the variable all the same.
-#define STORED(space, type, name) space type name
-STORED(__device__, int, calls);
+// To the tokens this is the declaration of a function; the PTX shows the variable all the same.
+#define STORED(type, name) __device__ type name
+STORED(int, calls);
 
 extern "C" __global__ void twice(float const* x, float* y) {
   if (atomicAdd(&calls, 1) == 0) y[threadIdx.x] = 2 * x[threadIdx.x];
