@@ -8,10 +8,10 @@ import weakref
 import torch
 
 # Operators whose output moves no more than about as much as their first argument does.
-FOLLOWING = {"relu", "leaky_relu", "tanh", "sigmoid", "hardtanh", "clamp", "clamp_min", "clamp_max", "gelu", "silu", "elu", "celu", "softplus",
-             "mish", "hardsigmoid", "hardswish", "neg", "abs", "sqrt", "_to_copy", "clone", "detach", "alias", "relu6", "threshold"}
-RESHAPING = {"view", "_unsafe_view", "_reshape_alias", "t", "transpose", "permute", "expand", "unsqueeze", "squeeze", "slice", "select", "unbind",
-             "flip"}
+FOLLOWING = {"relu", "leaky_relu", "tanh", "sigmoid", "hardtanh", "clamp", "clamp_min", "clamp_max", "gelu", "silu", "elu", "celu",
+             "softplus", "mish", "hardsigmoid", "hardswish", "neg", "abs", "sqrt", "_to_copy", "clone", "detach", "alias", "relu6", "threshold"}
+RESHAPING = {"view", "_unsafe_view", "_reshape_alias", "t", "transpose", "permute", "expand", "unsqueeze", "squeeze", "slice",
+             "select", "unbind", "flip"}
 REDUCING = {"sum", "mean", "cumsum"}
 CONTRACTING = {"mm": (0, 1), "bmm": (0, 1), "addmm": (0, 1, 2), "baddbmm": (0, 1, 2), "convolution": (0, 1, 2), "mv": (0, 1), "dot": (0, 1)}
 

@@ -21,7 +21,8 @@ from .errors import OracleError
 OPERANDS = {"self", "other", "exponent"}
 # Attributes that say where and how a tensor lies in memory, not what it holds.
 PLACEMENT = {"device", "layout", "pin_memory", "memory_format", "non_blocking", "generator", "implicit", "copy", "names", "requires_grad"}
-NO_OPS = {"detach", "alias", "clone", "contiguous", "lift", "lift_fresh", "lift_fresh_copy", "_conj", "resolve_conj", "resolve_neg", "positive"}
+NO_OPS = {"detach", "alias", "clone", "contiguous", "lift", "lift_fresh", "lift_fresh_copy", "_conj", "resolve_conj",
+          "resolve_neg", "positive"}
 RESHAPES = {"view", "_unsafe_view", "reshape", "_reshape_alias", "view_copy", "_reshape_copy", "squeeze", "flatten", "unflatten"}
 RENAMED = {
     "_native_batch_norm_legit": "native_batch_norm", "_native_batch_norm_legit_functional": "native_batch_norm",
@@ -37,8 +38,9 @@ RENAMED = {
     "zeros_like": "zeros", "ones_like": "ones", "full_like": "full", "scalar_tensor": "full",
 }
 CONSTANT_MAKERS = {"zeros": 0.0, "ones": 1.0}
-RANDOM = {"bernoulli", "native_dropout", "rand", "rand_like", "randn", "randn_like", "randint", "randint_like", "normal", "uniform", "randperm",
-          "multinomial", "rrelu_with_noise", "exponential", "normal_functional", "_fused_dropout", "poisson", "cauchy", "geometric", "log_normal"}
+RANDOM = {"bernoulli", "native_dropout", "rand", "rand_like", "randn", "randn_like", "randint", "randint_like", "normal", "uniform",
+          "randperm", "multinomial", "rrelu_with_noise", "exponential", "normal_functional", "_fused_dropout", "poisson", "cauchy",
+          "geometric", "log_normal"}
 
 
 class Untraceable(Exception):
@@ -423,7 +425,8 @@ def attention(args, attrs, outputs):
 def vector_norm_attrs(attrs):
     """ord, dim (null: all), keepdim, dtype; older versions say norm(p, dim=[])."""
     order = attrs.get("ord", attrs.get("p", 2))
-    return {"ord": 2 if order is None else order, "dim": attrs.get("dim") or None, "keepdim": attrs.get("keepdim", False), "dtype": attrs.get("dtype")}
+    return {"ord": 2 if order is None else order, "dim": attrs.get("dim") or None, "keepdim": attrs.get("keepdim", False),
+            "dtype": attrs.get("dtype")}
 
 
 def slice_attrs(attrs, shape):

@@ -71,7 +71,8 @@ def below_tolerance(signature, outputs):
             continue
         tolerance = SUITE_TOLERANCE.get(output.dtype, 1e-2)
         if float(torch.nan_to_num(output).abs().max()) < tolerance:
-            found.append(("output_below_tolerance", f"every element of {spec['name']} is smaller than {tolerance:g}: zeros would pass the suite's check"))
+            said = f"every element of {spec['name']} is smaller than {tolerance:g}: zeros would pass the suite's check"
+            found.append(("output_below_tolerance", said))
     return found
 
 
@@ -85,5 +86,6 @@ def dependence(runner, inputs, others, base):
         outputs, _ = runner.forward(runner.params, [others[j] if i == j else x for j, x in enumerate(inputs)])
         constant = constant and equal(base, outputs)
         if close(base, outputs) and not torch.equal(inputs[i], others[i]):
-            found.append(("input_hardly_matters", f"another draw of input {spec['name']} changes no output by more than the suite's tolerance"))
+            said = f"another draw of input {spec['name']} changes no output by more than the suite's tolerance"
+            found.append(("input_hardly_matters", said))
     return [("constant_output", CONSTANT)] if constant else found

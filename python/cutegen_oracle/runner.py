@@ -83,7 +83,8 @@ class Runner:
 
     def reference(self, params, inputs, precision):
         """(the reference run's outputs, outputs of runs that PyTorch's flags allow just as well)."""
-        matmul, convolution = allowed = {"match": compat.tf32_flags(), "fp32": (False, False), "half": (False, False), "tf32": (True, True)}[precision]
+        flags = {"match": compat.tf32_flags(), "fp32": (False, False), "half": (False, False), "tf32": (True, True)}
+        matmul, convolution = allowed = flags[precision]
         with compat.tf32(matmul, convolution):
             with HalfStorage() if precision == "half" else contextlib.nullcontext():
                 outputs, found = self.forward(params, inputs)

@@ -94,8 +94,9 @@ class Server:
             self.budget = int(0.4 * torch.cuda.get_device_properties(self.device).total_memory)
         else:
             self.budget = limit_memory(self.memory_limit or int(0.85 * available_bytes())) // 2
-        return {"version": PROTOCOL_VERSION, "pid": os.getpid(), "python": platform.python_version(), "torch": torch.__version__, "cuda": torch.version.cuda or "",
-                "on_gpu": on_gpu, "device_name": torch.cuda.get_device_name(self.device) if on_gpu else platform.processor() or platform.machine()}
+        return {"version": PROTOCOL_VERSION, "pid": os.getpid(), "python": platform.python_version(), "torch": torch.__version__,
+                "cuda": torch.version.cuda or "", "on_gpu": on_gpu,
+                "device_name": torch.cuda.get_device_name(self.device) if on_gpu else platform.processor() or platform.machine()}
 
     def inspect(self, request):
         self.close()

@@ -50,8 +50,8 @@ class Call:
         for name, leaf in leaves:
             if not isinstance(leaf, torch.Tensor):
                 where = f" at '{name}'" if name else ""
-                raise OracleError(USER_ERROR, f"{self.user.name}.py: forward returned {type(leaf).__name__}{where}; every output must be a tensor",
-                                  "return tensors, or lists, tuples and dicts of tensors")
+                said = f"forward returned {type(leaf).__name__}{where}; every output must be a tensor"
+                raise OracleError(USER_ERROR, f"{self.user.name}.py: {said}", "return tensors, or lists, tuples and dicts of tensors")
         self.output_names = [f"out{i}" if not name or name.replace(".", "").isdigit() else name for i, (name, _) in enumerate(leaves)]
         return [leaf for _, leaf in leaves]
 

@@ -74,7 +74,8 @@ class Trials:
             if distribution == "as_given" or not (refused or is_device_failure(error)):
                 raise
             trial.refused = True
-        trial.bytes = 0 if trial.refused else self.estimate((seed, distribution, randomise, None)) + sum(t.bytes() for t in trial.truths or ())
+        if not trial.refused:
+            trial.bytes = self.estimate((seed, distribution, randomise, None)) + sum(t.bytes() for t in trial.truths or ())
         return trial
 
     def fill(self, trial):
