@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -76,29 +77,33 @@ void close_all_but(int a, int b) {
   ::syscall(SYS_close_range, static_cast<unsigned>(high + 1), ~0U, 0U);
 }
 
-// The guard: leads the group, waits for the child or for the parent's death, then kills what is left of the group.
+// Ends the child's whole group, and the child is reaped here: no zombie is left to a slow PID 1.
+void sweep(int child_pid) {
+  ::kill(-child_pid, SIGKILL);
+  while (::waitpid(child_pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+// The guard: stands outside the child's group, waits for the child or for the parent's death, then kills what is left of the group.
 [[noreturn]] void guard(int child_pid, int lifeline) {
-  ::signal(SIGINT, SIG_IGN);
-  ::signal(SIGTERM, SIG_IGN);
-  ::signal(SIGHUP, SIG_IGN);
+  for (const int s : {SIGINT, SIGTERM, SIGHUP}) ::signal(s, SIG_IGN);
   const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, child_pid, 0));
   close_all_but(pidfd >= 0 ? pidfd : lifeline, lifeline);
   pollfd fds[2] = {{lifeline, POLLIN, 0}, {pidfd, POLLIN, 0}};
-  int status = 0;
+  siginfo_t ended{};
   for (;;) {
     const int n = ::poll(fds, pidfd >= 0 ? 2 : 1, pidfd >= 0 ? -1 : 50);
     if (n < 0 && errno != EINTR) break;
     if (n > 0 && fds[0].revents != 0) break;
-    if (::waitpid(child_pid, &status, WNOHANG) == child_pid) {
-      // Hand the child's fate to the parent through our own, after sweeping its leftovers.
-      const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-      char byte[2] = {static_cast<char>(WIFSIGNALED(status) ? 1 : 0), static_cast<char>(WIFSIGNALED(status) ? WTERMSIG(status) : code)};
-      [[maybe_unused]] const ssize_t sent = ::send(lifeline, byte, 2, MSG_NOSIGNAL);
-      ::kill(0, SIGKILL);
-      ::_exit(0);
-    }
+    // Looked at, not reaped yet: while the child is unreaped its number stays its own, and the group can be killed by it.
+    if (::waitid(P_PID, static_cast<id_t>(child_pid), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid != child_pid) continue;
+    const bool by_signal = ended.si_code != CLD_EXITED;
+    const char word[2] = {static_cast<char>(by_signal), static_cast<char>(ended.si_status)};
+    sweep(child_pid);
+    [[maybe_unused]] const ssize_t sent = ::send(lifeline, word, 2, MSG_NOSIGNAL);
+    ::_exit(0);
   }
-  ::kill(0, SIGKILL);
+  sweep(child_pid);
   ::_exit(0);
 }
 
@@ -125,15 +130,17 @@ Result<Started> start(const Command& command, const Wire& wire) {
     const int child_pid = ::fork();
     if (child_pid < 0) ::_exit(kExecFailed);
     if (child_pid == 0) {
+      ::setpgid(0, 0);
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // should the guard itself be killed
       set_default_signals();
       if (!prepared.cwd.empty() && ::chdir(prepared.cwd.c_str()) != 0) ::_exit(126);
       wire();
       ::execve(prepared.program.c_str(), prepared.argv.data(), prepared.envp.data());
       ::_exit(kExecFailed);
     }
+    ::setpgid(child_pid, child_pid);  // also from here: whoever comes first
     guard(child_pid, pair[1]);
   }
-  ::setpgid(guard_pid, guard_pid);  // also from here: whoever comes first
   started.guard_pid = guard_pid;
   return started;
 }

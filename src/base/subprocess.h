@@ -1,6 +1,6 @@
 // Child processes that never outlive their parent, and the framed JSON channel to the long-lived ones.
 //
-// Every child runs in a process group of its own beside a small guard process. The guard kills the whole group when
+// Every child leads a process group of its own, watched by a small guard process. The guard kills the whole group when
 // the parent dies (even by kill -9), so that compilers, Python and executors and their own children cannot be orphaned.
 #pragma once
 
@@ -61,7 +61,7 @@ class Child {
   Child() = default;
   Fd channel_;
   Fd lifeline_;   // closing it tells the guard to kill the group
-  int pid_ = -1;  // the guard; the child itself is in the guard's group
+  int pid_ = -1;  // the guard, which is the child's parent
   ExitStatus status_;
 };
 
