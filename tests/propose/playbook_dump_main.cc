@@ -31,7 +31,8 @@ Result<int> dump(const std::filesystem::path& task_file, const std::filesystem::
     CUTEGEN_CHECK(write_file_atomic(folder / (move + ".cu"), proposal->candidate.source));
     std::printf("%s %s: %s\n", task.name.c_str(), proposal->candidate.origin.c_str(), proposal->rationale.c_str());
     // The default counts as the best, so that every move starts from it.
-    attempts.push_back({id, proposal->parent, proposal->candidate, id == 0, id == 0 ? std::optional(1.0) : std::nullopt, "", Json::object()});
+    attempts.push_back(
+        {id, proposal->parent, proposal->candidate, id == 0, id == 0 ? std::optional(1.0) : std::nullopt, "", Json::object()});
     if (!all) break;
   }
   return static_cast<int>(attempts.size());

@@ -31,11 +31,13 @@ Error unsupported(std::string message) { return {Errc::unsupported, std::move(me
 
 // What a name may not be: C++ words, names that the templates use.
 bool reserved(const std::string& name) {
-  static const std::set<std::string> words{"e",     "row",    "o",      "i",      "r",    "k",     "u",     "j",    "task",   "map",    "float",  "double",
-                                           "int",   "bool",   "char",   "auto",   "const", "void", "long",  "short", "signed", "if",    "else",   "for",
-                                           "while", "return", "switch", "default", "new",  "delete", "this", "true", "false",  "and",   "or",     "not",
-                                           "xor",   "Row",    "Element", "Result", "Layout", "Tensor", "Shape", "Stride", "exp", "log", "pow", "sqrt", "tanh",
-                                           "sin",   "cos",    "floor",  "ceil",   "begin", "finish", "batch", "class", "struct", "template", "operator", "y", "acc", "abs", "max", "min", "size", "copy", "live"};
+  static const std::set<std::string> words{
+      "e",     "row",    "o",       "i",       "r",      "k",      "u",      "j",      "task",   "map",    "float",    "double",
+      "int",   "bool",   "char",    "auto",    "const",  "void",   "long",   "short",  "signed", "if",     "else",     "for",
+      "while", "return", "switch",  "default", "new",    "delete", "this",   "true",   "false",  "and",    "or",       "not",
+      "xor",   "Row",    "Element", "Result",  "Layout", "Tensor", "Shape",  "Stride", "exp",    "log",    "pow",      "sqrt",
+      "tanh",  "sin",    "cos",     "floor",   "ceil",   "begin",  "finish", "batch",  "class",  "struct", "template", "operator",
+      "y",     "acc",    "abs",     "max",     "min",    "size",   "copy",   "live"};
   return words.contains(name);
 }
 
@@ -69,9 +71,12 @@ Domain row_domain(const Shape& shape, const std::vector<int64_t>& axes) {
     if (reduced(i)) last = i + 1;
   Layout outer, middle, inner;
   for (size_t i = 0; i < shape.size(); ++i) {
-    if (reduced(i)) middle.modes.push_back({shape[i], strides[i], kReduced}), d.reduced *= shape[i];
-    else if (i >= last) inner.modes.push_back({shape[i], strides[i], kInner}), d.inner *= shape[i];
-    else outer.modes.push_back({shape[i], strides[i], kOuter}), d.outer *= shape[i];
+    if (reduced(i))
+      middle.modes.push_back({shape[i], strides[i], kReduced}), d.reduced *= shape[i];
+    else if (i >= last)
+      inner.modes.push_back({shape[i], strides[i], kInner}), d.inner *= shape[i];
+    else
+      outer.modes.push_back({shape[i], strides[i], kOuter}), d.outer *= shape[i];
   }
   d.whole.modes = coalesce(outer).modes;
   for (const Layout* part : {&middle, &inner})
@@ -128,7 +133,7 @@ Result<int> Fusion::at(ValueRef v, const Layout& layout_in) {
   expr.layout = layout;
   expr.per_row = in_rows;
   if (node.op == "input" || node.op == "param") {
-    expr.name = unique(graph_.spec(v).name);
+    expr.name = unique(graph_.spec(v).name.empty() ? node.op : graph_.spec(v).name);
     return memo_[key] = add(std::move(expr));
   }
   if (!is_pointwise(node.op)) return unsupported(fmt::format("the operator {} is not served", node.op));
@@ -149,7 +154,7 @@ Result<int> Fusion::at(ValueRef v, const Layout& layout_in) {
       expr.args.emplace_back(std::monostate{});
     }
   }
-  expr.name = unique(graph_.spec(v).name);
+  expr.name = unique(graph_.spec(v).name.empty() ? node.op : graph_.spec(v).name);
   return memo_[key] = add(std::move(expr));
 }
 
@@ -177,7 +182,7 @@ Result<int> Fusion::make_reduced(ValueRef v, const Layout& layout) {
   expr.per_row = true;
   expr.reduction = index;
   expr.level = reductions_[static_cast<size_t>(index)].level;
-  expr.name = unique(graph_.spec(v).name);
+  expr.name = unique(graph_.spec(v).name.empty() ? node.op : graph_.spec(v).name);
   return add(std::move(expr));
 }
 

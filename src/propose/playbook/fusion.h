@@ -34,20 +34,20 @@ Domain row_domain(const Shape& shape, const std::vector<int64_t>& axes);
 struct Expr {
   enum class Kind { leaf, op, reduced };
   Kind kind = Kind::leaf;
-  ValueRef ref;            // of the rewritten graph
+  ValueRef ref;  // of the rewritten graph
   DType dtype = DType::f32;
-  std::string name;        // a C++ identifier, unique in the kernel
-  Layout layout;           // leaf: domain -> element of the input or parameter
+  std::string name;                                             // a C++ identifier, unique in the kernel
+  Layout layout;                                                // leaf: domain -> element of the input or parameter
   std::vector<std::variant<int, double, std::monostate>> args;  // op: other exprs, numbers, absent
-  bool per_row = false;    // does not vary along R
-  int level = 0;           // how many reduction passes must be over before it is known
-  int reduction = -1;      // reduced: index into Fusion::reductions
+  bool per_row = false;                                         // does not vary along R
+  int level = 0;                                                // how many reduction passes must be over before it is known
+  int reduction = -1;                                           // reduced: index into Fusion::reductions
 };
 
 struct Reduction {
-  int node = -1;           // of the rewritten graph
-  int input = -1;          // expr that is reduced
-  int level = 1;           // 1-based pass
+  int node = -1;   // of the rewritten graph
+  int input = -1;  // expr that is reduced
+  int level = 1;   // 1-based pass
   std::string name;
 };
 
@@ -89,8 +89,8 @@ class Fusion {
   Domain domain_;
   std::vector<Expr> exprs_;
   std::vector<Reduction> reductions_;
-  std::map<std::string, int> memo_;      // value and layout -> expr
-  std::map<std::string, int> names_;     // how often a name was asked for
+  std::map<std::string, int> memo_;   // value and layout -> expr
+  std::map<std::string, int> names_;  // how often a name was asked for
 };
 
 }  // namespace cutegen::playbook

@@ -124,8 +124,8 @@ std::optional<Layout> broadcast(const Shape& from, const Shape& to) {
 }
 
 bool is_view(const std::string& op) {
-  static const std::vector<std::string> same_order{"view",    "reshape",  "_unsafe_view", "unsqueeze", "squeeze",         "flatten",
-                                                   "unflatten", "view_as", "reshape_as",  "_reshape_alias", "unsafe_view"};
+  static const std::vector<std::string> same_order{"view",      "reshape", "_unsafe_view", "unsqueeze",      "squeeze",    "flatten",
+                                                   "unflatten", "view_as", "reshape_as",   "_reshape_alias", "unsafe_view"};
   static const std::vector<std::string> moving{"expand", "expand_as", "permute", "transpose", "t", "slice", "select", "broadcast_to"};
   return std::ranges::find(same_order, op) != same_order.end() || std::ranges::find(moving, op) != moving.end();
 }
@@ -145,7 +145,8 @@ std::optional<Layout> view_layout(const Node& node, const Shape& from) {
   }
   if (node.op == "permute") {
     Shape s;
-    for (const int64_t d : json_or<std::vector<int64_t>>(node.attrs, "dims", {})) s.push_back(strides.at(static_cast<size_t>(wrap(d, rank))));
+    for (const int64_t d : json_or<std::vector<int64_t>>(node.attrs, "dims", {}))
+      s.push_back(strides.at(static_cast<size_t>(wrap(d, rank))));
     return s.size() == to.size() ? std::optional(strided(to, s)) : std::nullopt;
   }
   if (node.op == "slice" || node.op == "select") {
@@ -155,8 +156,10 @@ std::optional<Layout> view_layout(const Node& node, const Shape& from) {
     start = std::clamp<int64_t>(start, 0, from.at(dim));
     Shape s = strides;
     const int64_t offset = start * strides.at(dim);
-    if (node.op == "select") s.erase(s.begin() + static_cast<int64_t>(dim));
-    else s[dim] *= json_or<int64_t>(node.attrs, "step", 1);
+    if (node.op == "select")
+      s.erase(s.begin() + static_cast<int64_t>(dim));
+    else
+      s[dim] *= json_or<int64_t>(node.attrs, "step", 1);
     return strided(to, s, offset);
   }
   return dense(to);  // the same elements in the same order
@@ -173,7 +176,7 @@ namespace {
 
 std::string cute_int(int64_t v) { return v > INT32_MAX ? fmt::format("C<{}L>", v) : fmt::format("Int<{}>", v); }
 
-std::string cute_tuple(const std::vector<Mode>& modes, const char* what, int64_t Mode::* member, int64_t scalar) {
+std::string cute_tuple(const std::vector<Mode>& modes, const char* what, int64_t Mode::*member, int64_t scalar) {
   if (modes.empty()) return cute_int(scalar);
   if (modes.size() == 1) return cute_int(modes[0].*member);
   std::vector<std::string> parts;

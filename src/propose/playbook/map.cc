@@ -19,7 +19,9 @@ class MapMatch : public Match {
     return std::unique_ptr<Match>(std::move(match));
   }
 
-  Json default_config() const override { return {{"schema", "map"}, {"threads", 256}, {"vec", widest_}, {"unroll", unroll_for(elements_)}}; }
+  Json default_config() const override {
+    return {{"schema", "map"}, {"threads", 256}, {"vec", widest_}, {"unroll", unroll_for(elements_)}};
+  }
 
   std::vector<Axis> axes(const Json&) const override {
     std::vector<Json> widths;
@@ -37,8 +39,8 @@ class MapMatch : public Match {
   }
 
   std::string describe(const Json& config) const override {
-    return fmt::format("{} fused pointwise operators over {} elements in one pass, {} accesses of {} elements a thread", ops_.size(), elements_,
-                       config.value("unroll", 1), config.value("vec", 1));
+    return fmt::format("{} fused pointwise operators over {} elements in one pass, {} accesses of {} elements a thread", ops_.size(),
+                       elements_, config.value("unroll", 1), config.value("vec", 1));
   }
 
   Result<std::string> render(const Json& config) const override;
@@ -51,12 +53,12 @@ class MapMatch : public Match {
 
   Task task_;
   std::filesystem::path kernels_;
-  Graph graph_;                       // rewritten; fusion_ refers to it
+  Graph graph_;  // rewritten; fusion_ refers to it
   std::unique_ptr<Fusion> fusion_;
-  std::vector<int> results_;          // expr of each output
+  std::vector<int> results_;  // expr of each output
   std::vector<int> ops_, leaves_;
   int64_t elements_ = 0;
-  int widest_ = 4;                    // elements in 16 bytes of the widest type
+  int widest_ = 4;  // elements in 16 bytes of the widest type
 };
 
 Result<void> MapMatch::analyse() {
@@ -76,7 +78,8 @@ Result<void> MapMatch::analyse() {
   int64_t widest = 1;
   for (const TensorSpec& s : task_.outputs) widest = std::max(widest, size_bytes(s.dtype));
   for (const int id : leaves_)
-    if (fusion_->exprs()[static_cast<size_t>(id)].layout.size() > 1) widest = std::max(widest, size_bytes(fusion_->exprs()[static_cast<size_t>(id)].dtype));
+    if (fusion_->exprs()[static_cast<size_t>(id)].layout.size() > 1)
+      widest = std::max(widest, size_bytes(fusion_->exprs()[static_cast<size_t>(id)].dtype));
   widest_ = static_cast<int>(16 / widest);
   return {};
 }

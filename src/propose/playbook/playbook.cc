@@ -19,7 +19,9 @@ struct Chosen {
   std::unique_ptr<Match> match;
 };
 
-Error cannot_serve(const std::string& why) { return {Errc::unsupported, "the playbook cannot serve this task: " + why, "use a model as the proposer", ""}; }
+Error cannot_serve(const std::string& why) {
+  return {Errc::unsupported, "the playbook cannot serve this task: " + why, "use a model as the proposer", ""};
+}
 
 // The first schema that recognises the task. When none does, the sentence of each says why.
 Result<Chosen> choose(const MatchContext& context) {
@@ -50,7 +52,8 @@ const Attempt* best_of(const std::vector<Attempt>& attempts, const std::string& 
   const Attempt* best = nullptr;
   for (const Attempt& a : attempts) {
     if (!ours(a, schema)) continue;
-    const bool better = best == nullptr || (a.verified && !best->verified) || (a.verified && best->verified && a.ms && (!best->ms || *a.ms < *best->ms));
+    const bool better =
+        best == nullptr || (a.verified && !best->verified) || (a.verified && best->verified && a.ms && (!best->ms || *a.ms < *best->ms));
     if (better) best = &a;
   }
   return best;
@@ -97,11 +100,13 @@ class Playbook : public Proposer {
     const auto now = config.contains(axis.name) ? std::ranges::find(axis.values, config[axis.name]) : axis.values.end();
     if (now == axis.values.end()) return values;
     const auto at = now - axis.values.begin();
-    std::ranges::stable_sort(values, {}, [&](const Json& v) { return std::abs((std::ranges::find(axis.values, v) - axis.values.begin()) - at); });
+    std::ranges::stable_sort(values, {},
+                             [&](const Json& v) { return std::abs((std::ranges::find(axis.values, v) - axis.values.begin()) - at); });
     return values;
   }
 
-  static Result<std::optional<Proposal>> write(const Chosen& chosen, const Json& config, int parent, const std::string& move, std::string rationale) {
+  static Result<std::optional<Proposal>> write(const Chosen& chosen, const Json& config, int parent, const std::string& move,
+                                               std::string rationale) {
     CUTEGEN_TRY(std::string source, chosen.match->render(config));
     Proposal proposal;
     proposal.candidate.source = std::move(source);

@@ -6,6 +6,7 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <optional>
 
@@ -131,7 +132,8 @@ constexpr PointwiseOp kOps[] = {
 
 const PointwiseOp* find(std::string_view op) {
   while (!op.empty() && op.front() == '_' && op != "_softmax" && op != "_log_softmax") op.remove_prefix(1);  // _to_copy, _unsafe_...
-  const auto* it = std::lower_bound(std::begin(kOps), std::end(kOps), op, [](const PointwiseOp& a, std::string_view b) { return a.name < b; });
+  const auto* it =
+      std::lower_bound(std::begin(kOps), std::end(kOps), op, [](const PointwiseOp& a, std::string_view b) { return a.name < b; });
   return it != std::end(kOps) && op == it->name ? it : nullptr;
 }
 
@@ -318,8 +320,9 @@ std::string literal(double value, DType dtype) {
   // %.9g and %.17g identify a float and a double exactly.
   std::string digits = wide ? fmt::format("{:.17g}", value) : fmt::format("{:.9g}", static_cast<double>(static_cast<float>(value)));
   if (wide) {  // the shortest text that reads back as the same double is easier on the eye
-    if (const std::string shortest = fmt::format("{}", value); std::stod(shortest) == value) digits = shortest;
-  } else if (const std::string shortest = fmt::format("{}", static_cast<float>(value)); std::stof(shortest) == static_cast<float>(value)) {
+    if (const std::string shortest = fmt::format("{}", value); std::strtod(shortest.c_str(), nullptr) == value) digits = shortest;
+  } else if (const std::string shortest = fmt::format("{}", static_cast<float>(value));
+             std::strtof(shortest.c_str(), nullptr) == static_cast<float>(value)) {
     digits = shortest;
   }
   if (digits.find_first_of(".e") == std::string::npos) digits += ".0";

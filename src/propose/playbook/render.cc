@@ -90,12 +90,14 @@ Result<void> check_names(const std::vector<Tag>& tags, size_t begin, size_t end,
     }
     if (tag.kind == '/') continue;
     const Json* value = look_up(scopes, tag.name);
-    if (value == nullptr) return Error{Errc::internal, fmt::format("the template names the parameter '{}', which is not given", tag.name), "", ""};
+    if (value == nullptr)
+      return Error{Errc::internal, fmt::format("the template names the parameter '{}', which is not given", tag.name), "", ""};
     if (tag.kind != '#' && tag.kind != '^') continue;
     const size_t close = section_end(tags, i);
     if (close == tags.size()) return Error{Errc::internal, fmt::format("the section '{}' is not closed", tag.name), "", ""};
     const bool object_list = tag.kind == '#' && value->is_array() && !value->empty();
-    const bool shown = tag.kind == '#' ? (value->is_array() ? !value->empty() : *value != Json(false)) : *value == Json(false) || value->empty();
+    const bool shown =
+        tag.kind == '#' ? (value->is_array() ? !value->empty() : *value != Json(false)) : *value == Json(false) || value->empty();
     if (object_list) {
       for (const Json& element : *value) {
         scopes.push_back(&element);

@@ -127,7 +127,8 @@ Result<Graph> rewrite(const Graph& graph) {
   for (const ValueRef v : graph.outputs) {
     const ValueRef to = moved.at(static_cast<size_t>(v.node)).at(static_cast<size_t>(v.index));
     if (to.node < 0)
-      return Error{Errc::unsupported, "output " + std::to_string(v.index) + " of " + graph.nodes[static_cast<size_t>(v.node)].op + " is not served", "", ""};
+      return Error{Errc::unsupported,
+                   "output " + std::to_string(v.index) + " of " + graph.nodes[static_cast<size_t>(v.node)].op + " is not served", "", ""};
     b.graph.outputs.push_back(to);
   }
   return without_dead_nodes(b.graph);

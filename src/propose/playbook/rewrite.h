@@ -42,7 +42,7 @@ bool is_reduction(const std::string& op);
 Result<Graph> rewrite(const Graph& graph);
 
 // The rewrites, by file.
-Result<std::optional<std::vector<ValueRef>>> rewrite_composite(GraphBuilder& b, const Node& node);   // rewrite_composite.cc
-Result<std::optional<std::vector<ValueRef>>> rewrite_diagonal(GraphBuilder& b, const Node& node);    // rewrite_diagonal.cc
+Result<std::optional<std::vector<ValueRef>>> rewrite_composite(GraphBuilder& b, const Node& node);  // rewrite_composite.cc
+Result<std::optional<std::vector<ValueRef>>> rewrite_diagonal(GraphBuilder& b, const Node& node);   // rewrite_diagonal.cc
 
 }  // namespace cutegen::playbook

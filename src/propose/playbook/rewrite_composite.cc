@@ -55,7 +55,8 @@ Result<std::optional<Moved>> plain_reduction(GraphBuilder& b, const Node& node) 
 
 // max and min without a dim are amax and amin over everything; with one they also return positions, which is another family.
 Result<std::optional<Moved>> extreme(GraphBuilder& b, const Node& node) {
-  if (node.outputs.size() != 1) return Error{Errc::unsupported, node.op + " with positions (argmax) is not served by the row family", "", ""};
+  if (node.outputs.size() != 1)
+    return Error{Errc::unsupported, node.op + " with positions (argmax) is not served by the row family", "", ""};
   const ValueRef x = tensor(node, 0);
   return std::optional<Moved>{{shaped(b, node, b.reduce("a" + node.op, x, reduction_axes(node, b.spec(x).shape.size())))}};
 }
@@ -73,7 +74,8 @@ Result<std::optional<Moved>> softmax(GraphBuilder& b, const Node& node) {
 Result<std::optional<Moved>> logsumexp(GraphBuilder& b, const Node& node) {
   const ValueRef x = tensor(node, 0);
   const ValueRef stats = b.reduce("softmax_stats", x, reduction_axes(node, b.spec(x).shape.size()), 2);
-  return std::optional<Moved>{{shaped(b, node, b.pointwise("add", {ValueRef{stats.node, 0}, b.pointwise("log", {ValueRef{stats.node, 1}})}))}};
+  return std::optional<Moved>{
+      {shaped(b, node, b.pointwise("add", {ValueRef{stats.node, 0}, b.pointwise("log", {ValueRef{stats.node, 1}})}))}};
 }
 
 struct Normalised {
@@ -113,7 +115,8 @@ Result<std::optional<Moved>> rms_norm(GraphBuilder& b, const Node& node) {
   const auto count = static_cast<int64_t>(json_or<std::vector<int64_t>>(node.attrs, "normalized_shape", {}).size());
   std::vector<int64_t> axes;
   for (int64_t i = rank - count; i < rank; ++i) axes.push_back(i);
-  const double eps = number(node, "eps", is_floating(b.spec(x).dtype) && b.spec(x).dtype == DType::f64 ? 2.220446049250313e-16 : 1.1920928955078125e-07);
+  const double eps =
+      number(node, "eps", is_floating(b.spec(x).dtype) && b.spec(x).dtype == DType::f64 ? 2.220446049250313e-16 : 1.1920928955078125e-07);
   const ValueRef mean = b.reduce("mean", b.pointwise("square", {x}), axes);
   const ValueRef rstd = b.pointwise("rsqrt", {b.pointwise("add", {mean, eps})});
   Moved out{shaped(b, node, affine(b, b.pointwise("mul", {x, rstd}), tensor(node, 1), kNone))};
@@ -126,7 +129,8 @@ Result<std::optional<Moved>> group_norm(GraphBuilder& b, const Node& node) {
   const ValueRef x = tensor(node, 0);
   const Shape shape = b.spec(x).shape;
   const auto groups = static_cast<int64_t>(number(node, "group", 1));
-  if (shape.size() < 2 || groups <= 0 || shape[1] % groups != 0 || shape[0] * shape[1] == 0) return Error{Errc::unsupported, "native_group_norm of this shape", "", ""};
+  if (shape.size() < 2 || groups <= 0 || shape[1] % groups != 0 || shape[0] * shape[1] == 0)
+    return Error{Errc::unsupported, "native_group_norm of this shape", "", ""};
   const int64_t space = element_count(shape) / (shape[0] * shape[1]);
   const ValueRef grouped = b.view(x, {shape[0], groups, shape[1] / groups, space});
   Normalised n = normalise(b, grouped, {2, 3}, number(node, "eps", 1e-5));
@@ -151,7 +155,8 @@ Result<std::optional<Moved>> batch_norm(GraphBuilder& b, const Node& node) {
   for (size_t i = 0; i < shape.size(); ++i)
     if (i != 1) axes.push_back(static_cast<int64_t>(i));
   const double eps = number(node, "eps", 1e-5);
-  const bool training = json_or<bool>(node.attrs, "training", false) || node.op == "_native_batch_norm_legit_no_stats" || tensor(node, 3).node < 0;
+  const bool training =
+      json_or<bool>(node.attrs, "training", false) || node.op == "_native_batch_norm_legit_no_stats" || tensor(node, 3).node < 0;
   Moved out(std::max<size_t>(node.outputs.size(), 1), kNone);
   if (training) {
     const Normalised n = normalise(b, x, axes, eps);
@@ -189,11 +194,16 @@ Result<std::optional<Moved>> vector_norm(GraphBuilder& b, const Node& node) {
     if (const auto* scalar = std::get_if<double>(&node.args[1])) p = *scalar;
   const ValueRef magnitude = b.pointwise("abs", {x});
   ValueRef y;
-  if (p == 2) y = b.pointwise("sqrt", {b.reduce("sum", b.pointwise("square", {x}), axes)});
-  else if (p == 1) y = b.reduce("sum", magnitude, axes);
-  else if (std::isinf(p)) y = b.reduce(p > 0 ? "amax" : "amin", magnitude, axes);
-  else if (p == 0) return Error{Errc::unsupported, node.op + " of order 0", "", ""};
-  else y = b.pointwise("pow", {b.reduce("sum", b.pointwise("pow", {magnitude, p}), axes), 1 / p});
+  if (p == 2)
+    y = b.pointwise("sqrt", {b.reduce("sum", b.pointwise("square", {x}), axes)});
+  else if (p == 1)
+    y = b.reduce("sum", magnitude, axes);
+  else if (std::isinf(p))
+    y = b.reduce(p > 0 ? "amax" : "amin", magnitude, axes);
+  else if (p == 0)
+    return Error{Errc::unsupported, node.op + " of order 0", "", ""};
+  else
+    y = b.pointwise("pow", {b.reduce("sum", b.pointwise("pow", {magnitude, p}), axes), 1 / p});
   return std::optional<Moved>{{shaped(b, node, y)}};
 }
 

@@ -57,8 +57,10 @@ class RowMatch : public Match {
   std::string describe(const Json& config) const override { return describe_row(facts_, config); }
   Result<Json> with(const Json& config, const std::string& axis, const Json& value) const override {
     Json out = config;
-    if (axis == "strategy") out = row_config(facts_, value.get<std::string>());
-    else out[axis] = value;
+    if (axis == "strategy")
+      out = row_config(facts_, value.get<std::string>());
+    else
+      out[axis] = value;
     if (axis == "threads_per_row") out["rows_per_cta"] = std::max(1, 128 / value.get<int>());
     if (axis == "threads_per_row" && value.get<int>() > 32) out["rows_per_cta"] = 1;
     CUTEGEN_CHECK(check_row_config(facts_, out));
@@ -153,7 +155,8 @@ void RowMatch::gather_facts() {
   for (const auto& [i, id] : full_) targets.push_back(id);
   full_leaves_ = fusion_->closure(targets).leaves;
   for (size_t id = 0; id < fusion_->exprs().size(); ++id)
-    if (expr(static_cast<int>(id)).kind == Expr::Kind::leaf && expr(static_cast<int>(id)).per_row) row_leaves_.push_back(static_cast<int>(id));
+    if (expr(static_cast<int>(id)).kind == Expr::Kind::leaf && expr(static_cast<int>(id)).per_row)
+      row_leaves_.push_back(static_cast<int>(id));
   facts_.leaves = static_cast<int>(full_leaves_.size());
   facts_.kept_bytes = 0, facts_.widest = 1;
   for (const int id : full_leaves_) {
@@ -181,7 +184,9 @@ std::vector<int> RowMatch::level_inputs(int n) const {
 Json RowMatch::leaf_json(int id, int vec) const {
   const Expr& leaf = expr(id);
   auto part = [&](int group) { return only(leaf.layout, group).modes; };
-  auto tuple = [&](const char* what, auto print) { return fmt::format("{}<{}, {}, {}>", what, print(part(kOuter)), print(part(kReduced)), print(part(kInner))); };
+  auto tuple = [&](const char* what, auto print) {
+    return fmt::format("{}<{}, {}, {}>", what, print(part(kOuter)), print(part(kReduced)), print(part(kInner)));
+  };
   return {{"name", leaf.name},
           {"type", value_type(leaf.dtype)},
           {"shape", tuple("Shape", cute_shape)},
@@ -206,8 +211,10 @@ Json RowMatch::pointers(const std::vector<int>& leaves, bool args) const {
     const std::string name = buffer_name(*fusion_, leaf.ref);
     if (!seen.insert(name).second) continue;
     const Node& node = graph_.nodes[static_cast<size_t>(leaf.ref.node)];
-    if (args) out.push_back({{"arg", fmt::format("cutegen::{}({})", node.op, json_or<int>(node.attrs, "index", 0))}});
-    else out.push_back({{"name", name}, {"declaration", fmt::format("{} const* __restrict__ {}", cuda_type(leaf.dtype), name)}});
+    if (args)
+      out.push_back({{"arg", fmt::format("cutegen::{}({})", node.op, json_or<int>(node.attrs, "index", 0))}});
+    else
+      out.push_back({{"name", name}, {"declaration", fmt::format("{} const* __restrict__ {}", cuda_type(leaf.dtype), name)}});
   }
   return out;
 }
@@ -220,7 +227,8 @@ Result<Json> RowMatch::level_json(int n, int vec) const {
     const Reduction& r = fusion_->reductions()[k];
     if (r.level != n) continue;
     const std::string op = graph_.nodes[static_cast<size_t>(r.node)].op, type = value_type(expr(r.input).dtype);
-    accumulators.push_back({{"kind", replaced(kind_of(op)->accumulator, "$T", type)}, {"name", r.name}, {"type", type}, {"term", fusion_->code(r.input)}});
+    accumulators.push_back(
+        {{"kind", replaced(kind_of(op)->accumulator, "$T", type)}, {"name", r.name}, {"type", type}, {"term", fusion_->code(r.input)}});
     what.push_back(fmt::format("{} of {}", op, expr(r.input).name));
   }
   for (size_t id = 0; id < fusion_->exprs().size(); ++id) {
@@ -236,14 +244,20 @@ Result<Json> RowMatch::level_json(int n, int vec) const {
     }
   }
   CUTEGEN_TRY(const Json body, statements(*fusion_, closure.ops));
-  return Json{{"n", n}, {"what", fmt::format("{}", fmt::join(what, ", "))}, {"accumulators", accumulators}, {"lines", body}, {"finish", lines(finish)}, {"loads", loads(closure.leaves, vec)}};
+  return Json{{"n", n},
+              {"what", fmt::format("{}", fmt::join(what, ", "))},
+              {"accumulators", accumulators},
+              {"lines", body},
+              {"finish", lines(finish)},
+              {"loads", loads(closure.leaves, vec)}};
 }
 
 Json RowMatch::row_results(bool of_columns) const {
   Json out = Json::array();
   for (const auto& [i, id] : per_row_) {
     const std::string code = fusion_->code(id);  // "row.mean_2"
-    out.push_back({{"name", output_name(i)}, {"type", cuda_type(task_.outputs[i].dtype)}, {"value", of_columns ? "row[v]" + code.substr(3) : code}});
+    out.push_back(
+        {{"name", output_name(i)}, {"type", cuda_type(task_.outputs[i].dtype)}, {"value", of_columns ? "row[v]" + code.substr(3) : code}});
   }
   return out;
 }
@@ -276,20 +290,22 @@ Result<void> RowMatch::add_problem(Json& params, int vec) const {
   const auto closure = fusion_->closure(targets);
   CUTEGEN_TRY(const Json map_lines, statements(*fusion_, closure.ops));
   auto part = [&](int group) { return only(d.whole, group).modes; };
-  params.update({{"outer", d.outer},
-                 {"reduced", d.reduced},
-                 {"inner", d.inner},
-                 {"leaves", leaves},
-                 {"row_leaves", row_leaves},
-                 {"row_fields", fields},
-                 {"levels", levels},
-                 {"row_params", pointers(row_leaves_, false)},
-                 {"begin", lines(begin)},
-                 {"has_map", facts_.has_map},
-                 {"results", results},
-                 {"map_lines", map_lines},
-                 {"out_shape", fmt::format("Shape<{}, {}, {}>", cute_shape(part(kOuter)), cute_shape(part(kReduced)), cute_shape(part(kInner)))},
-                 {"out_stride", fmt::format("Stride<{}, {}, {}>", cute_stride(part(kOuter)), cute_stride(part(kReduced)), cute_stride(part(kInner)))}});
+  params.update(
+      {{"outer", d.outer},
+       {"reduced", d.reduced},
+       {"inner", d.inner},
+       {"leaves", leaves},
+       {"row_leaves", row_leaves},
+       {"row_fields", fields},
+       {"levels", levels},
+       {"row_params", pointers(row_leaves_, false)},
+       {"begin", lines(begin)},
+       {"has_map", facts_.has_map},
+       {"results", results},
+       {"map_lines", map_lines},
+       {"out_shape", fmt::format("Shape<{}, {}, {}>", cute_shape(part(kOuter)), cute_shape(part(kReduced)), cute_shape(part(kInner)))},
+       {"out_stride",
+        fmt::format("Stride<{}, {}, {}>", cute_stride(part(kOuter)), cute_stride(part(kReduced)), cute_stride(part(kInner)))}});
   return {};
 }
 
@@ -306,8 +322,10 @@ void RowMatch::add_cluster(Json& params, int vec) const {
     Json from_gmem = Json::array(), from_smem = Json::array(), to_smem = Json::array();
     for (const Json& load : all) {
       const auto name = load["name"].get<std::string>();
-      if (there.contains(name)) from_smem.push_back({{"name", name}});
-      else from_gmem.push_back(load);
+      if (there.contains(name))
+        from_smem.push_back({{"name", name}});
+      else
+        from_gmem.push_back(load);
       if (bring && keep.contains(name) && there.insert(name).second) to_smem.push_back({{"name", name}});
     }
     into[far] = from_gmem, into[near] = from_smem;
@@ -342,8 +360,10 @@ void RowMatch::add_geometry(Json& params, const Json& config) const {
   } else {
     copy("threads_x"), copy("threads_y");
     params["grid"] = std::max<int64_t>(1, facts_.outer * ceil_div(facts_.inner, int64_t{config.value("threads_x", 32)} * vec));
-    if (s == "column_registers") params["steps"] = std::max<int64_t>(1, ceil_div(facts_.reduced, config.value("threads_y", 1)));
-    else copy("unroll");
+    if (s == "column_registers")
+      params["steps"] = std::max<int64_t>(1, ceil_div(facts_.reduced, config.value("threads_y", 1)));
+    else
+      copy("unroll");
     if (s != "column_split") params["resident"] = s == "column_registers";
   }
   if (s == "cluster") {

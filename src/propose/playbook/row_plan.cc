@@ -74,7 +74,9 @@ std::vector<std::string> column_strategies(const RowFacts& f) {
 
 }  // namespace
 
-std::vector<std::string> row_strategies(const RowFacts& facts) { return facts.inner == 1 ? plain_strategies(facts) : column_strategies(facts); }
+std::vector<std::string> row_strategies(const RowFacts& facts) {
+  return facts.inner == 1 ? plain_strategies(facts) : column_strategies(facts);
+}
 
 Json row_config(const RowFacts& f, const std::string& strategy) {
   Json c{{"schema", "row"}, {"strategy", strategy}, {"vec", f.best_vec}};
@@ -91,7 +93,8 @@ Json row_config(const RowFacts& f, const std::string& strategy) {
     c["threads"] = 256;
     c["unroll"] = f.leaves > 2 ? 2 : 4;
     const int64_t step = 256 * f.best_vec;
-    c["splits"] = std::clamp<int64_t>(ceil_div(int64_t{8} * f.sm_count, std::max<int64_t>(f.outer, 1)), 1, std::max<int64_t>(1, ceil_div(f.reduced, 2 * step)));
+    c["splits"] = std::clamp<int64_t>(ceil_div(int64_t{8} * f.sm_count, std::max<int64_t>(f.outer, 1)), 1,
+                                      std::max<int64_t>(1, ceil_div(f.reduced, 2 * step)));
   } else if (strategy == "stream") {
     c["threads"] = std::clamp<int64_t>(pow2_at_least(ceil_div(f.reduced, int64_t{f.best_vec} * 4)), 64, 512);
     c["unroll"] = f.best_vec == 1 ? 8 : 4;
@@ -107,7 +110,8 @@ Json row_config(const RowFacts& f, const std::string& strategy) {
       c["threads_y"] = y;
       c["unroll"] = 4;
       const int64_t ctas = std::max<int64_t>(1, f.outer * tiles(f, x, f.best_vec));
-      c["splits"] = std::clamp<int64_t>(ceil_div(int64_t{8} * f.sm_count, ctas), 1, std::clamp<int64_t>(ceil_div(f.reduced, 4 * y), 1, 4096));
+      c["splits"] =
+          std::clamp<int64_t>(ceil_div(int64_t{8} * f.sm_count, ctas), 1, std::clamp<int64_t>(ceil_div(f.reduced, 4 * y), 1, 4096));
     } else {
       const int64_t wide = f.inner >= 4096 && f.outer * tiles(f, 256, f.best_vec) >= 4 * f.sm_count;  // enough columns to fill the GPU
       c["threads_x"] = wide ? 256 : x;
@@ -122,6 +126,9 @@ std::vector<Axis> row_axes(const RowFacts& f, const Json& config) {
   const std::string s = strategy_of(config);
   std::vector<Axis> axes;
   auto axis = [&](const char* name, std::vector<Json> values, const char* why) { axes.push_back({name, std::move(values), why}); };
+  std::vector<Json> names;
+  for (const std::string& name : row_strategies(f)) names.emplace_back(name);
+  if (names.size() > 1) axis("strategy", names, "where a row lives between its passes");
   if (s == "registers") {
     axis("threads_per_row", {8, 16, 32, 64, 128, 256, 512, 1024}, "registers a thread against rows in flight");
     if (number(config, "threads_per_row") <= 32) axis("rows_per_cta", {1, 2, 4, 8, 16, 32}, "CTA size");
@@ -143,9 +150,6 @@ std::vector<Axis> row_axes(const RowFacts& f, const Json& config) {
   std::vector<Json> widths;
   for (int v = 1; v <= f.best_vec; v *= 2) widths.emplace_back(v);
   if (widths.size() > 1) axis("vec", widths, "bytes an access");
-  std::vector<Json> names;
-  for (const std::string& name : row_strategies(f)) names.emplace_back(name);
-  if (names.size() > 1) axis("strategy", names, "where a row lives between its passes");
   return axes;
 }
 
@@ -159,16 +163,20 @@ Result<void> check_row_config(const RowFacts& f, const Json& config) {
     const int threads = number(config, "threads_per_row"), rows = number(config, "rows_per_cta");
     if (threads > 32 && rows != 1) return no("rows of more than a warp have a CTA of their own");
     if (threads * rows > 1024 || threads * rows < 32 || threads * rows % 32 != 0) return no("a CTA has 32 to 1024 threads in whole warps");
-    if (register_steps(f, threads, vec) * vec * std::max(f.leaves, 1) > kRegisterValues) return no("the row does not fit in the threads' registers");
+    if (register_steps(f, threads, vec) * vec * std::max(f.leaves, 1) > kRegisterValues)
+      return no("the row does not fit in the threads' registers");
     if (threads * rows == 1024 && register_steps(f, threads, vec) * vec * f.leaves > 40) return no("1024 threads have 64 registers each");
     return {};
   }
   if (s == "column_registers" || s == "column_split" || s == "column_stream") {
     const int x = number(config, "threads_x"), y = number(config, "threads_y");
     if (x * y > 512 || x * y < 32 || x * y % 32 != 0) return no("a column CTA has 32 to 512 threads in whole warps");
-    if (s == "column_registers" && column_steps(f, y) * vec * std::max(f.leaves, 1) > kRegisterValues) return no("the columns do not fit in the threads' registers");
-    if (s != "column_registers" && number(config, "unroll") * vec * std::max(f.leaves, 1) > kRegisterValues) return no("too many accesses in flight for the registers");
-    if (s == "column_split" && (number(config, "splits") < 1 || number(config, "splits") > 65535)) return no("splits are a grid's y extent");
+    if (s == "column_registers" && column_steps(f, y) * vec * std::max(f.leaves, 1) > kRegisterValues)
+      return no("the columns do not fit in the threads' registers");
+    if (s != "column_registers" && number(config, "unroll") * vec * std::max(f.leaves, 1) > kRegisterValues)
+      return no("too many accesses in flight for the registers");
+    if (s == "column_split" && (number(config, "splits") < 1 || number(config, "splits") > 65535))
+      return no("splits are a grid's y extent");
     if (f.outer * tiles(f, x, vec) > INT32_MAX) return no("more CTAs than a grid has");
     return {};
   }
@@ -176,7 +184,8 @@ Result<void> check_row_config(const RowFacts& f, const Json& config) {
   if (s == "split" && (number(config, "splits") < 1 || f.outer > 65535)) return no("rows of a split are a grid's y extent");
   if (s == "cluster") {
     const int cluster = number(config, "cluster");
-    if (ceil_div(ceil_div(f.reduced, cluster), vec) * vec * f.kept_bytes > kSmemBudget - 4096) return no("a CTA's share of the row exceeds its shared memory");
+    if (ceil_div(ceil_div(f.reduced, cluster), vec) * vec * f.kept_bytes > kSmemBudget - 4096)
+      return no("a CTA's share of the row exceeds its shared memory");
     if (f.outer * cluster > INT32_MAX) return no("more CTAs than a grid has");
   }
   return f.outer > INT32_MAX ? no("more rows than a grid has CTAs") : Result<void>();
@@ -184,13 +193,15 @@ Result<void> check_row_config(const RowFacts& f, const Json& config) {
 
 std::string describe_row(const RowFacts& f, const Json& config) {
   const std::string s = strategy_of(config);
-  const std::string what = fmt::format("[{}, {}, {}] reduced over the middle in {} pass{}", f.outer, f.reduced, f.inner, f.passes, f.passes == 1 ? "" : "es");
+  const std::string what =
+      fmt::format("[{}, {}, {}] reduced over the middle in {} pass{}", f.outer, f.reduced, f.inner, f.passes, f.passes == 1 ? "" : "es");
   if (s == "registers") return what + fmt::format(", {} threads keep a row in registers: one read", number(config, "threads_per_row"));
   if (s == "cluster") return what + fmt::format(", a cluster of {} keeps a row in shared memory: one read", number(config, "cluster"));
   if (s == "split") return what + fmt::format(", {} CTAs a row leave partial results that later launches merge", number(config, "splits"));
   if (s == "stream") return what + ", a CTA a row, every pass reads it from memory";
   if (s == "column_registers") return what + fmt::format(", {} threads keep a column in registers: one read", number(config, "threads_y"));
-  if (s == "column_split") return what + fmt::format(", {} CTAs a column leave partial results that later launches merge", number(config, "splits"));
+  if (s == "column_split")
+    return what + fmt::format(", {} CTAs a column leave partial results that later launches merge", number(config, "splits"));
   return what + ", threads along the columns, every pass reads them from memory";
 }
 

@@ -1,0 +1,15 @@
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return x / torch.sqrt(torch.mean(x**2, dim=1, keepdim=True) + 1e-5)
+
+
+def get_inputs():
+    return [torch.rand(3, 61, 20, 36)]
+
+
+def get_init_inputs():
+    return []
