@@ -1,4 +1,6 @@
 // PTX ISA 9.7.2: extended-precision integer arithmetic. The carry flag is one bit a lane.
+#include <set>
+
 #include "vgpu/isa/builder.h"
 #include "vgpu/isa/numerics.h"
 #include "vgpu/isa/registry.h"
@@ -34,7 +36,8 @@ template <class T, bool Use, bool Set, bool Subtract, auto Addend, int Operands>
 void one(Section& s, const std::string& name, const char* unsigned_type, const char* signed_type) {
   std::vector<OperandSpec> operands(static_cast<size_t>(Operands + 1), OperandSpec{Role::src, value_of<T>()});
   operands[0].role = Role::dst;
-  for (const char* t : {unsigned_type, signed_type})
+  for (const std::string& t : std::set<std::string>{unsigned_type, signed_type})
+
     s.add({name + t, "", operands, bodies_of<Carry<T, Use, Set, Subtract, Addend, Operands>, false>()});
 }
 

@@ -261,8 +261,8 @@ void between_floats(Section& s) {
   s.lanes<[](bf16 a) { return static_cast<f64>(to_f32(a)); }>("cvt.f64.bf16", Pipe::fp64);
   s.lanes<[](f32 a) { return static_cast<f64>(a); }>("cvt.f64.f32", Pipe::fp64);
   s.lanes<[](f32 a) { return static_cast<f64>(ftz(a)); }>("cvt.ftz.f64.f32", Pipe::fp64);
-  s.lanes<[](f64 a) { return to_f16(odd_sum(a, 0.0)); }>("cvt.rn.f16.f64", Pipe::fp64);
-  s.lanes<[](f64 a) { return to_bf16(odd_sum(a, 0.0)); }>("cvt.rn.bf16.f64", Pipe::fp64);
+  s.lanes<[](f64 a) { return to_f16(odd_sum(a, -0.0)); }>("cvt.rn.f16.f64", Pipe::fp64);
+  s.lanes<[](f64 a) { return to_bf16(odd_sum(a, -0.0)); }>("cvt.rn.bf16.f64", Pipe::fp64);
   s.lanes<[](f16 a) { return to_bf16(to_f32(a)); }>("cvt.rn.bf16.f16");
   s.lanes<[](bf16 a) { return to_f16(to_f32(a)); }>("cvt.rn.f16.bf16");
   s.lanes<[](f32 a) { return canonical(a); }>("cvt.f32.f32");
@@ -271,7 +271,7 @@ void between_floats(Section& s) {
   s.lanes<[](f32 a) { return saturate(ftz(a)); }>("cvt.ftz.sat.f32.f32");
   s.lanes<[](f64 a) { return saturate(a); }>("cvt.sat.f64.f64", Pipe::fp64);
   s.lanes<[](f16 a) { return to_f16(saturate(to_f32(a))); }>("cvt.sat.f16.f16");
-  s.lanes<[](f32 a) { return ftz(a); }>("cvt.rn.ftz.f32.f32");
+  s.lanes<[](f32 a) { return canonical(ftz(a)); }>("cvt.rn.ftz.f32.f32");
   s.lanes<[](f32 a) { return to_f16(ftz(a)); }>("cvt.rn.ftz.f16.f32");
   s.lanes<[](f32 a) { return to_f16(saturate(a)); }>("cvt.rn.sat.f16.f32");
   s.lanes<[](f32 a) { return tf32_away(a); }>({"cvt.rna.tf32.f32", "cvt.rna.satfinite.tf32.f32"});

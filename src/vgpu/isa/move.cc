@@ -62,12 +62,12 @@ std::vector<Form> move_forms() {
     alignas(64) u32 r[kLanes];
     for (u32& v : r) v = static_cast<u32>(w.port->instructions);
     write_lanes(w.lanes<u32>(in.op[0]), r, mask);
-  }>("mov.clock32", {{Role::dst, Value::U32}});
+  }>("mov.clock32", {{Role::dst, Value::U32}, {Role::list}});
   s.whole<[](Warp& w, const Inst& in, u32 mask) {
     alignas(64) u64 r[kLanes];
     for (u64& v : r) v = w.port->instructions;
     write_lanes(w.lanes<u64>(in.op[0]), r, mask);
-  }>("mov.clock64", {{Role::dst, Value::U64}});
+  }>("mov.clock64", {{Role::dst, Value::U64}, {Role::list}});
   return s.take();
 }
 

@@ -48,6 +48,7 @@ class Port {
   struct Region {
     u64 base = 1, end = 1;
     char* delta = nullptr;  // host minus device address
+    u64 last = 0;           // lowest address of the last access: grid-stride loops leave the host's prefetchers behind
   };
   Port(const Memory& memory, size_t code_size) : memory_(memory), cache_(code_size) {}
 
@@ -84,9 +85,11 @@ class Port {
       if (lo >= kSharedStart && fits(hi, bytes, w.cta->shared_end) && aligned) [[likely]]
         return {w.cta->shared, ea};
     } else if constexpr (S == Space::global || S == Space::generic || S == Space::constant) {
-      const Region& r = cache_[in.id];
-      if (lo >= r.base && fits(hi, bytes, r.end) && aligned) [[likely]]
+      Region& r = cache_[in.id];
+      if (lo >= r.base && fits(hi, bytes, r.end) && aligned) [[likely]] {
+        if (access == Access::load) prefetch(r, lo);
         return {r.delta, ea};
+      }
       if constexpr (S == Space::generic)
         if (lo >= kSharedWindow + kSharedStart && fits(hi, bytes, kSharedWindow + w.cta->shared_end) && aligned)
           return {w.cta->shared - kSharedWindow, ea};
@@ -114,6 +117,14 @@ class Port {
 
  private:
   VGPU_INLINE static bool fits(u64 last, u32 bytes, u64 end) { return last < end && end - last >= bytes; }
+  // Four iterations ahead of a loop with a constant stride. A wrong guess costs nothing: prefetches do not fault.
+  VGPU_INLINE static void prefetch(Region& r, u64 lo) {
+    const u64 ahead = lo + 4 * (lo - r.last);
+    r.last = lo;
+    const auto host = reinterpret_cast<uintptr_t>(r.delta) + ahead;
+    __builtin_prefetch(reinterpret_cast<const void*>(host));
+    __builtin_prefetch(reinterpret_cast<const void*>(host + 64));
+  }
   [[gnu::noinline]] Resolved slow(Warp& w, const Inst& in, Space space, const u64* ea, u32 mask, u32 bytes, Access access);
   char* pointer(Warp& w, Space space, u64 address, u64 bytes, Access access, u32 lane, Region* region);
   char* global_pointer(u64 address, u64 bytes, Access access, u32 lane, Region* region);
