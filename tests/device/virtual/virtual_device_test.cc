@@ -43,7 +43,8 @@ class VirtualDeviceTest : public testing::Test {
     const float two = 2;
     uint32_t bits;
     std::memcpy(&bits, &two, 4);
-    l.args = {scalar(bits, 4), {ArgKind::input, 0}, {into_input ? ArgKind::input : ArgKind::output, 0}, scalar(static_cast<uint64_t>(n), 8)};
+    l.args = {
+        scalar(bits, 4), {ArgKind::input, 0}, {into_input ? ArgKind::input : ArgKind::output, 0}, scalar(static_cast<uint64_t>(n), 8)};
     build->plan.launches = {l};
     return build;
   }

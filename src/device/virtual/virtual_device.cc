@@ -1,0 +1,230 @@
+#include "device/virtual/virtual_device.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <map>
+
+#include "base/fs.h"
+#include "device/shm.h"
+#include "device/virtual/time_model.h"
+#include "vgpu/vgpu.h"
+
+namespace cutegen {
+namespace {
+
+constexpr size_t kProgramsKept = 16;
+
+OutcomeKind outcome_of(const vgpu::Fault& fault) {
+  using vgpu::FaultKind;
+  switch (fault.kind) {
+    case FaultKind::out_of_bounds:
+    case FaultKind::use_after_free: return OutcomeKind::illegal_address;
+    case FaultKind::misaligned: return OutcomeKind::misaligned_address;
+    case FaultKind::read_only: return OutcomeKind::input_modified;
+    case FaultKind::barrier_divergence:
+    case FaultKind::deadlock: return OutcomeKind::check_failed;
+    case FaultKind::trap:
+    case FaultKind::assertion: return OutcomeKind::assert_or_trap;
+    case FaultKind::illegal_instruction: return OutcomeKind::illegal_instruction;
+    case FaultKind::instruction_limit:
+    case FaultKind::time_limit: return OutcomeKind::timeout;
+    case FaultKind::invalid_launch: return OutcomeKind::invalid_launch;
+  }
+  return OutcomeKind::launch_failure;
+}
+
+vgpu::Dim3 dim3(const std::array<uint32_t, 3>& d) { return {d[0], d[1], d[2]}; }
+
+// The buffers of one execution, by plan argument kind.
+struct Buffers {
+  vgpu::Memory memory;
+  std::vector<Shm> mapped;  // keeps foreign memory mapped
+  std::vector<Shm> outputs;
+  std::vector<uint64_t> inputs, params, outs;
+  uint64_t workspace = 0;
+  uint64_t total_bytes = 0;
+};
+
+class VirtualDevice : public Device {
+ public:
+  explicit VirtualDevice(const VirtualDeviceConfig& config) : config_(config) {}
+  ~VirtualDevice() override { drop_outputs(); }
+
+  DeviceInfo info() const override {
+    DeviceInfo i;
+    i.kind = DeviceKind::virtual_gpu;
+    i.name = "virtual H200";
+    i.driver = std::string("vgpu ") + vgpu::host_isa();
+    i.sm_count = 132;
+    i.memory_bytes = 141ll << 30;
+    i.l2_bytes = 50ll << 20;
+    return i;
+  }
+  bool measures_time() const override { return false; }
+
+  Result<RunResult> run(const RunRequest& request) override {
+    drop_outputs();
+    RunResult result;
+    CUTEGEN_TRY(auto program, program_of(*request.build, result.outcome));
+    if (!result.outcome.ok()) return result;
+    Buffers b;
+    CUTEGEN_CHECK(map_tensors(b, request.inputs, b.inputs));
+    CUTEGEN_CHECK(map_tensors(b, request.params, b.params));
+    CUTEGEN_CHECK(make_outputs(b, request.outputs, request.poison, result.outputs));
+    CUTEGEN_TRY(const double ms, execute(*program, request.build->plan, b, request.poison, request.time_limit, false, result.outcome));
+    (void)ms;
+    if (!result.outcome.ok()) result.outputs.clear();
+    return result;
+  }
+
+  // One execution with counters; every sample is the same prediction.
+  Result<TimeResult> time(const TimeRequest& request) override {
+    drop_outputs();
+    TimeResult result;
+    CUTEGEN_TRY(auto program, program_of(*request.build, result.outcome));
+    if (!result.outcome.ok()) return result;
+    if (request.input_sets.empty()) return Error{Errc::invalid_input, "a time request needs at least one set of inputs", "", ""};
+    Buffers b;
+    std::vector<SharedTensor> outputs;
+    CUTEGEN_CHECK(map_tensors(b, request.input_sets[0], b.inputs));
+    CUTEGEN_CHECK(map_tensors(b, request.params, b.params));
+    CUTEGEN_CHECK(make_outputs(b, request.outputs, 0, outputs));
+    CUTEGEN_TRY(const double ms, execute(*program, request.build->plan, b, 0, request.time_limit, true, result.outcome));
+    if (result.outcome.ok()) result.ms.assign(static_cast<size_t>(request.repeats), ms);
+    return result;
+  }
+
+ private:
+  using ProgramPtr = std::shared_ptr<const vgpu::Program>;
+
+  Result<ProgramPtr> program_of(const Build& build, Outcome& outcome) {
+    if (const auto it = programs_.find(build.key); it != programs_.end() && !build.key.empty()) return it->second;
+    CUTEGEN_TRY(std::string text, read_file(build.ptx));
+    auto program = vgpu::load_ptx(std::move(text), build.ptx.filename().string());
+    if (!program.ok()) {
+      outcome = {OutcomeKind::load_failure, program.error().message};
+      return ProgramPtr();
+    }
+    if (programs_.size() >= kProgramsKept) programs_.clear();
+    programs_[build.key] = *program;
+    return *program;
+  }
+
+  static Result<void> map_tensors(Buffers& b, const std::vector<SharedTensor>& tensors, std::vector<uint64_t>& addresses) {
+    for (const SharedTensor& t : tensors) {
+      if (t.where != SharedTensor::Where::shm)
+        return Error{Errc::unsupported, "the virtual GPU reads tensors from POSIX shared memory only ('" + t.spec.name + "')",
+                     "run the oracle on the CPU", ""};
+      CUTEGEN_TRY(Shm object, Shm::open_readable(t.handle));
+      CUTEGEN_TRY(const auto bytes, tensor_bytes(object, t));
+      addresses.push_back(b.memory.map_read_only(t.spec.name, bytes.data(), bytes.size()));
+      b.total_bytes += bytes.size();
+      b.mapped.push_back(std::move(object));
+    }
+    return {};
+  }
+
+  static void fill(void* at, uint64_t bytes, uint32_t poison) {
+    auto* p = static_cast<char*>(at);
+    for (uint64_t i = 0; i < bytes; i += 4) std::memcpy(p + i, &poison, std::min<uint64_t>(4, bytes - i));
+  }
+
+  Result<void> make_outputs(Buffers& b, const std::vector<TensorSpec>& specs, uint32_t poison, std::vector<SharedTensor>& tensors) {
+    static std::atomic<uint64_t> serial{0};
+    for (const TensorSpec& spec : specs) {
+      SharedTensor t;
+      t.spec = spec;
+      t.handle = fmt::format("/cutegen-{}-virtual-{}", ::getpid(), ++serial);
+      CUTEGEN_TRY(Shm object, Shm::create(t.handle, spec.bytes()));
+      output_names_.push_back(t.handle);
+      fill(object.bytes().data(), static_cast<uint64_t>(spec.bytes()), poison);
+      b.outs.push_back(b.memory.map(spec.name, object.bytes().data(), static_cast<uint64_t>(spec.bytes())));
+      b.total_bytes += static_cast<uint64_t>(spec.bytes());
+      b.outputs.push_back(std::move(object));
+      tensors.push_back(std::move(t));
+    }
+    return {};
+  }
+
+  static Result<uint64_t> value_of(const PlanArg& a, const Buffers& b) {
+    auto pick = [&](const std::vector<uint64_t>& from, const char* what) -> Result<uint64_t> {
+      if (a.index >= from.size())
+        return Error{Errc::invalid_input, fmt::format("the plan names {} {}, of {}", what, a.index, from.size()), "", ""};
+      return from[a.index] + a.offset;
+    };
+    switch (a.kind) {
+      case ArgKind::input: return pick(b.inputs, "input");
+      case ArgKind::param: return pick(b.params, "parameter");
+      case ArgKind::output: return pick(b.outs, "output");
+      case ArgKind::workspace: return b.workspace + a.offset;
+      case ArgKind::scalar: return a.value;
+      case ArgKind::tensor_map: return Error{Errc::unsupported, "the virtual GPU has no tensor maps yet", "", ""};
+    }
+    return uint64_t{0};
+  }
+
+  // The packed arguments of one launch, or a reason why there are none.
+  static Result<std::vector<uint8_t>> arguments(const vgpu::KernelInfo& kernel, const Launch& launch, const Buffers& b) {
+    if (kernel.parameters.size() != launch.args.size())
+      return Error{Errc::invalid_input,
+                   fmt::format("'{}' takes {} arguments, the plan gives {}", kernel.name, kernel.parameters.size(), launch.args.size()), "",
+                   ""};
+    std::vector<uint8_t> bytes(kernel.argument_bytes);
+    for (size_t i = 0; i < launch.args.size(); ++i) {
+      CUTEGEN_TRY(const uint64_t value, value_of(launch.args[i], b));
+      const uint32_t given = launch.args[i].kind == ArgKind::scalar ? launch.args[i].size : 8;
+      if (kernel.parameters[i].bytes != given || given > 8)
+        return Error{Errc::invalid_input,
+                     fmt::format("argument {} of '{}' has {} bytes, the plan gives {}", i, kernel.name, kernel.parameters[i].bytes, given),
+                     "", ""};
+      std::memcpy(bytes.data() + kernel.parameters[i].offset, &value, given);
+    }
+    return bytes;
+  }
+
+  Result<double> execute(const vgpu::Program& program, const Plan& plan, Buffers& b, uint32_t poison, Seconds limit, bool count,
+                         Outcome& outcome) {
+    if (plan.workspace_bytes > 0) {
+      b.workspace = b.memory.allocate("workspace", plan.workspace_bytes);
+      if (!plan.workspace_zeroed) fill(b.memory.host(b.workspace), plan.workspace_bytes, poison);
+      b.total_bytes += plan.workspace_bytes;
+    }
+    const Deadline deadline = Deadline::in(system_clock(), limit);
+    double ms = 0;
+    for (const Launch& l : plan.launches) {
+      const vgpu::KernelInfo* kernel = program.find_kernel(l.kernel);
+      if (kernel == nullptr) return outcome = {OutcomeKind::load_failure, "the module has no kernel '" + l.kernel + "'"}, 0.0;
+      auto packed = arguments(*kernel, l, b);
+      if (!packed.ok()) return outcome = {OutcomeKind::invalid_launch, packed.error().message}, 0.0;
+      vgpu::LaunchConfig config{l.kernel, dim3(l.grid), dim3(l.block), dim3(l.cluster), l.smem_bytes, l.cooperative, *std::move(packed)};
+      vgpu::LaunchOptions options;
+      options.threads = config_.threads;
+      options.count = count;
+      options.time_limit = std::max(deadline.left(system_clock()), Seconds(1e-3));
+      const vgpu::LaunchResult r = vgpu::launch(program, b.memory, config, options);
+      if (!r.ok()) return outcome = {outcome_of(*r.fault), r.fault->message}, 0.0;
+      if (count) ms += predicted_ms(r.counters, config.grid.count(), config.block.count(), b.total_bytes);
+    }
+    return ms;
+  }
+
+  void drop_outputs() {
+    for (const std::string& name : output_names_) Shm::unlink(name);
+    output_names_.clear();
+  }
+
+  VirtualDeviceConfig config_;
+  std::map<std::string, ProgramPtr> programs_;  // by Build::key
+  std::vector<std::string> output_names_;       // of the last call
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Device>> open_virtual_device(const VirtualDeviceConfig& config) {
+  return std::unique_ptr<Device>(new VirtualDevice(config));
+}
+
+}  // namespace cutegen
