@@ -115,8 +115,7 @@ TEST(Diagnostics, PtxasErrorsWithoutALine) {
 }
 
 TEST(Diagnostics, AdvisoriesOfPtxasAreKept) {
-  const auto d =
-      parse_diagnostics(test_text("data/wgmma_wait.log"), {test_text("data/wgmma_wait.cu"), test_text("data/wgmma_wait.ptx")});
+  const auto d = parse_diagnostics(test_text("data/wgmma_wait.log"), {test_text("data/wgmma_wait.cu"), test_text("data/wgmma_wait.ptx")});
   ASSERT_EQ(d.size(), 4u);
   EXPECT_EQ(d[0].severity, "advisory");
   EXPECT_THAT(d[0].message, StartsWith("(C7517) warpgroup.wait is injected"));
