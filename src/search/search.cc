@@ -185,6 +185,7 @@ class Loop {
     } else {
       CUTEGEN_CHECK(time_best(result));
     }
+    if (config_.build_only && unsupported_.empty()) result.why_none = "nothing was executed: there is no device";
     if (!result.best && result.why_none.empty()) result.why_none = unsupported_.empty() ? history_.why_none() : unsupported_;
     if (result.stopped == "cancelled") return result;
     CUTEGEN_CHECK(parts_.store.set_meta("result", to_json(result)));
