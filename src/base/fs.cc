@@ -46,10 +46,13 @@ Result<void> write_file_atomic(const fs::path& path, std::string_view content) {
   fs::create_directories(dir, ec);
   if (ec) return Error{Errc::io, "cannot create directory " + dir.string() + ": " + ec.message(), "", ""};
   static std::atomic<unsigned> counter{0};
-  const fs::path aside =
-      dir / ("." + path.filename().string() + "." + std::to_string(::getpid()) + "." + std::to_string(counter++) + ".tmp");
+  fs::path aside;
   {
-    Fd fd(::open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+    Fd fd;
+    do {  // a killed process with our id may have left its file under this name
+      aside = dir / ("." + path.filename().string() + "." + std::to_string(::getpid()) + "." + std::to_string(counter++) + ".tmp");
+      fd.reset(::open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+    } while (!fd.valid() && errno == EEXIST);
     if (!fd.valid()) return io_error("create", aside);
     size_t done = 0;
     while (done < content.size()) {

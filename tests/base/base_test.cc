@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -69,6 +70,19 @@ TEST(Files, DataDirMustHoldTheKernels) {
   EXPECT_EQ(*data_dir(), fs::path(CUTEGEN_SOURCE_DIR));
   ::unsetenv("CUTEGEN_HOME");
   EXPECT_TRUE(data_dir().ok());  // up the tree from the test program
+}
+
+TEST(AtomicWrite, LeftoversOfAKilledProcessWithOurIdAreNoObstacle) {
+  auto dir = TempDir::make("fs-test-");
+  ASSERT_TRUE(dir.ok());
+  ASSERT_TRUE(write_file_atomic(dir->path() / "other", "half").ok());
+  for (int i = 0; i < 200; ++i) {
+    const std::string aside = ".file." + std::to_string(::getpid()) + "." + std::to_string(i) + ".tmp";
+    std::filesystem::copy_file(dir->path() / "other", dir->path() / aside);
+  }
+  const auto written = write_file_atomic(dir->path() / "file", "whole");
+  ASSERT_TRUE(written.ok()) << written.error().message;
+  EXPECT_EQ(*read_file(dir->path() / "file"), "whole");
 }
 
 TEST(JsonAccess, SaysWhatIsMissingOrWrong) {
