@@ -143,10 +143,9 @@ Result<Accesses> Linker::accesses(const ptx::Function& f, const ptx::Instruction
   for (size_t i = 0; i < in.operands.size(); ++i) {
     const Role role = i < form->operands.size() ? form->operands[i].role : Role::src;
     const bool written = role == Role::dst || role == Role::pair_dst || role == Role::reg_pred || role == Role::vec_dst;
-    if (written)
-      writes(in.operands[i]);
-    else
-      reads(reads, in.operands[i]);
+    const bool accumulates = i == 0 && form->name.starts_with("wgmma.mma_async");  // D is read as well
+    if (written) writes(in.operands[i]);
+    if (!written || accumulates) reads(reads, in.operands[i]);
   }
   return a;
 }

@@ -41,6 +41,9 @@ const Form* select_form(const ptx::Module&, const ptx::Function& f, const ptx::I
     if (const size_t at = name.find(".param"); at != std::string::npos) name.replace(at, 6, ".local");
     return find_form(name);
   }
+  const bool a_in_registers =
+      in.opcode.starts_with("wgmma.mma_async") && in.operands.size() > 1 && in.operands[1].kind == Operand::Kind::vector;
+  if (a_in_registers) return find_form(canonical_opcode(in.opcode) + ".rs");
   if (const Form* form = find_form(in.opcode)) return form;
   return find_form(canonical_opcode(in.opcode) + "/" + std::to_string(in.operands.size()));
 }
