@@ -42,6 +42,11 @@ Graph without_dead_nodes(const Graph& graph) {
   return out;
 }
 
+Error not_served(const Graph& graph, ValueRef v) {
+  return {Errc::unsupported, "output " + std::to_string(v.index) + " of " + graph.nodes[static_cast<size_t>(v.node)].op + " is not served",
+          "", ""};
+}
+
 }  // namespace
 
 ValueRef GraphBuilder::add(Node node) {
@@ -111,8 +116,14 @@ Result<Graph> rewrite(const Graph& graph) {
   std::vector<std::vector<ValueRef>> moved(graph.nodes.size());
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     Node node = graph.nodes[i];
-    for (Arg& arg : node.args)
-      if (auto* v = std::get_if<ValueRef>(&arg)) *v = moved.at(static_cast<size_t>(v->node)).at(static_cast<size_t>(v->index));
+    for (Arg& arg : node.args) {
+      auto* v = std::get_if<ValueRef>(&arg);
+      if (v == nullptr) continue;
+      const ValueRef from = *v;
+      const auto& to = moved.at(static_cast<size_t>(from.node));
+      if (static_cast<size_t>(from.index) >= to.size() || to[static_cast<size_t>(from.index)].node < 0) return not_served(graph, from);
+      *v = to[static_cast<size_t>(from.index)];
+    }
     for (const NodeRewrite& one : {NodeRewrite(rewrite_diagonal), NodeRewrite(rewrite_composite)}) {
       CUTEGEN_TRY(auto replaced, one(b, node));
       if (!replaced) continue;
@@ -125,11 +136,9 @@ Result<Graph> rewrite(const Graph& graph) {
     for (size_t k = 0; k < std::max<size_t>(outputs, 1); ++k) moved[i].push_back({at.node, static_cast<int>(k)});
   }
   for (const ValueRef v : graph.outputs) {
-    const ValueRef to = moved.at(static_cast<size_t>(v.node)).at(static_cast<size_t>(v.index));
-    if (to.node < 0)
-      return Error{Errc::unsupported,
-                   "output " + std::to_string(v.index) + " of " + graph.nodes[static_cast<size_t>(v.node)].op + " is not served", "", ""};
-    b.graph.outputs.push_back(to);
+    const auto& all = moved.at(static_cast<size_t>(v.node));
+    if (static_cast<size_t>(v.index) >= all.size() || all[static_cast<size_t>(v.index)].node < 0) return not_served(graph, v);
+    b.graph.outputs.push_back(all[static_cast<size_t>(v.index)]);
   }
   return without_dead_nodes(b.graph);
 }

@@ -53,12 +53,14 @@ Result<std::optional<Moved>> plain_reduction(GraphBuilder& b, const Node& node) 
   return std::optional<Moved>{{shaped(b, node, b.reduce(node.op, x, axes))}};
 }
 
-// max and min without a dim are amax and amin over everything; with one they also return positions, which is another family.
+// The values of max and min are amax and amin. With a dim they also return positions, which this family does not have: kNone is refused
+// where something reads it.
 Result<std::optional<Moved>> extreme(GraphBuilder& b, const Node& node) {
-  if (node.outputs.size() != 1)
-    return Error{Errc::unsupported, node.op + " with positions (argmax) is not served by the row family", "", ""};
   const ValueRef x = tensor(node, 0);
-  return std::optional<Moved>{{shaped(b, node, b.reduce("a" + node.op, x, reduction_axes(node, b.spec(x).shape.size())))}};
+  if (tensor(node, 1).node >= 0) return std::optional<Moved>{{b.pointwise(node.op == "max" ? "maximum" : "minimum", {x, tensor(node, 1)})}};
+  Moved out{shaped(b, node, b.reduce("a" + node.op, x, reduction_axes(node, b.spec(x).shape.size())))};
+  if (node.outputs.size() > 1) out.push_back(kNone);
+  return std::optional<Moved>{out};
 }
 
 Result<std::optional<Moved>> softmax(GraphBuilder& b, const Node& node) {
