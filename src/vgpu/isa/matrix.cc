@@ -90,37 +90,46 @@ struct Mma {
     for (int h = 0; h < kHalves; ++h) {
       for (int up = 0; up < 2; ++up) {
         const u32* r = w.lanes<u32>(in.op[kC + 2 * h + up]);
-        for (int l = 0; l < kLanes; ++l)
-          for (int p = 0; p < P; ++p) a[8 * up + l / 4][4 * P * h + P * (l % 4) + p] = E::get(r[l], p);
+        for (int g = 0; g < 8; ++g)
+          for (int t = 0; t < 4; ++t)
+            for (int p = 0; p < P; ++p) a[8 * up + g][4 * P * h + P * t + p] = E::get(r[4 * g + t], p);
       }
       const u32* r = w.lanes<u32>(in.op[kC + kA + h]);
-      for (int l = 0; l < kLanes; ++l)
-        for (int p = 0; p < P; ++p) bt[4 * P * h + P * (l % 4) + p][l / 4] = E::get(r[l], p);
+      for (int t = 0; t < 4; ++t)
+        for (int p = 0; p < P; ++p)
+          for (int g = 0; g < 8; ++g) bt[4 * P * h + P * t + p][g] = E::get(r[4 * g + t], p);
     }
-    f32* flat = &acc[0][0];
+    load_accumulators(w, in, acc[0]);
+    for (int row = 0; row < 16; ++row) {
+      f32 c[8];  // stays in a host register
+      for (int n = 0; n < 8; ++n) c[n] = acc[row][n];
+      for (int k = 0; k < K; ++k)
+        for (int n = 0; n < 8; ++n) c[n] += a[row][k] * bt[k][n];
+      for (int n = 0; n < 8; ++n) acc[row][n] = canonical(c[n]);
+    }
+    store_accumulators(w, in, acc[0]);
+  }
+
+  // Two columns a lane: the tile's rows are the lanes' pairs one after the other.
+  VGPU_INLINE static void load_accumulators(Warp& w, const Inst& in, f32* flat) {
     for (int up = 0; up < 2; ++up) {
-      for (int l = 0; l < kLanes; ++l) {
-        if constexpr (HalfAccumulate) {
-          const u32 c = w.lanes<u32>(in.op[kC + kA + kB + up])[l];
-          flat[64 * up + 2 * l] = Half::get(c, 0), flat[64 * up + 2 * l + 1] = Half::get(c, 1);
-        } else {
-          flat[64 * up + 2 * l] = w.lanes<f32>(in.op[kC + kA + kB + 2 * up])[l];
-          flat[64 * up + 2 * l + 1] = w.lanes<f32>(in.op[kC + kA + kB + 2 * up + 1])[l];
-        }
+      if constexpr (HalfAccumulate) {
+        const u32* c = w.lanes<u32>(in.op[kC + kA + kB + up]);
+        for (int l = 0; l < kLanes; ++l) flat[64 * up + 2 * l] = Half::get(c[l], 0), flat[64 * up + 2 * l + 1] = Half::get(c[l], 1);
+      } else {
+        const f32 *x = w.lanes<f32>(in.op[kC + kA + kB + 2 * up]), *y = w.lanes<f32>(in.op[kC + kA + kB + 2 * up + 1]);
+        for (int l = 0; l < kLanes; ++l) flat[64 * up + 2 * l] = x[l], flat[64 * up + 2 * l + 1] = y[l];
       }
     }
-    for (int row = 0; row < 16; ++row)
-      for (int k = 0; k < K; ++k)
-        for (int n = 0; n < 8; ++n) acc[row][n] += a[row][k] * bt[k][n];
+  }
+  VGPU_INLINE static void store_accumulators(Warp& w, const Inst& in, const f32* flat) {
     for (int up = 0; up < 2; ++up) {
-      for (int l = 0; l < kLanes; ++l) {
-        const f32 x = canonical(flat[64 * up + 2 * l]), y = canonical(flat[64 * up + 2 * l + 1]);
-        if constexpr (HalfAccumulate) {
-          w.lanes<u32>(in.op[up])[l] = pack(to_f16(x), to_f16(y)).bits;
-        } else {
-          w.lanes<f32>(in.op[2 * up])[l] = x;
-          w.lanes<f32>(in.op[2 * up + 1])[l] = y;
-        }
+      if constexpr (HalfAccumulate) {
+        u32* d = w.lanes<u32>(in.op[up]);
+        for (int l = 0; l < kLanes; ++l) d[l] = pack(to_f16(flat[64 * up + 2 * l]), to_f16(flat[64 * up + 2 * l + 1])).bits;
+      } else {
+        f32 *x = w.lanes<f32>(in.op[2 * up]), *y = w.lanes<f32>(in.op[2 * up + 1]);
+        for (int l = 0; l < kLanes; ++l) x[l] = flat[64 * up + 2 * l], y[l] = flat[64 * up + 2 * l + 1];
       }
     }
   }
