@@ -11,6 +11,8 @@
 namespace cutegen::vgpu {
 namespace {
 
+constexpr u64 kMaxFunctionVariable = 1 << 20;  // local and shared memory are smaller
+
 u64 align_up(u64 n, u64 to) { return (n + to - 1) / to * to; }
 
 bool is_builtin(const std::string& name) { return name == "vprintf" || name == "__assertfail"; }
@@ -97,18 +99,21 @@ Result<void> Linker::lay_out_kernel_parameters(Linked& l) {
   return {};
 }
 
-void Linker::lay_out_variables(Linked& l) {
+Result<void> Linker::lay_out_variables(Linked& l) {
   const ptx::Function& f = *l.function;
   for (size_t i = 0; i < f.variables.size(); ++i) {
     const ptx::Variable& v = f.variables[i];
     const bool kernel_parameter =
         f.is_entry && std::find(f.parameters.begin(), f.parameters.end(), static_cast<int32_t>(i)) != f.parameters.end();
     if (kernel_parameter) continue;
+    if (v.bytes > kMaxFunctionVariable)
+      return Error{Errc::invalid_input, fmt::format("{}: variable '{}' of {} bytes is too large for its space", module_.name, v.name, v.bytes), "", ""};
     u32& top = v.space == ptx::Space::shared ? shared_top_ : local_top_;
     top = static_cast<u32>(align_up(top, std::max<u32>(v.align, 4)));
     l.variable[i] = top;
     top += static_cast<u32>(v.bytes);
   }
+  return {};
 }
 
 void Linker::note_properties(const ptx::Instruction& in, const Form& form) {
@@ -180,7 +185,7 @@ Result<void> Linker::link() {
   for (Linked& l : functions_) {
     l.variable.assign(l.function->variables.size(), 0);
     if (l.function == &kernel_) CUTEGEN_CHECK(lay_out_kernel_parameters(l));
-    lay_out_variables(l);
+    CUTEGEN_CHECK(lay_out_variables(l));
     CUTEGEN_CHECK(prepare(l));
   }
   for (const ptx::Variable& v : module_.variables)

@@ -40,7 +40,7 @@ class Linker {
   Result<void> collect(const ptx::Function& f, std::vector<std::string>& stack);
   const ptx::Function* find_function(const std::string& name) const;
   Result<void> lay_out_kernel_parameters(Linked& l);
-  void lay_out_variables(Linked& l);
+  Result<void> lay_out_variables(Linked& l);
   Result<void> prepare(Linked& l);
   Result<Accesses> accesses(const ptx::Function& f, const ptx::Instruction& in) const;
   void note_properties(const ptx::Instruction& in, const Form& form);

@@ -165,6 +165,12 @@ TEST(Load, RefusesWhatDoesNotFitARecord) {
   EXPECT_THAT(error("add.u32 5, %r1, %r2;"), HasSubstr("not a register"));
 }
 
+TEST(Load, RefusesVariablesTooLargeForTheirSpace) {
+  auto p = load_ptx(kHead + ".visible .entry k() { .local .b8 depot[4000000000]; ret; }", "t.ptx");
+  ASSERT_FALSE(p.ok());
+  EXPECT_THAT(p.error().message, HasSubstr("'depot' of 4000000000 bytes is too large"));
+}
+
 TEST(Load, RefusesRecursion) {
   auto p = load_ptx(kHead + ".func f() { call f; ret; }\n.visible .entry k() { call f; ret; }", "t.ptx");
   ASSERT_FALSE(p.ok());
