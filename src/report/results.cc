@@ -94,6 +94,12 @@ Result<TaskResult> stored_result(const std::string& id, Precision task_class, co
   return TaskResult{id, task_class, std::move(*read), proposer, ""};
 }
 
+std::string suite_id(const std::filesystem::path& task_file) {
+  const std::string stem = task_file.stem().string();
+  const size_t digits = std::min(stem.find_first_not_of("0123456789"), stem.size());
+  return task_file.parent_path().filename().string() + "/" + (digits > 0 ? stem.substr(0, digits) : stem);
+}
+
 Result<void> write_results(const std::filesystem::path& path, const Json& results) {
   return write_file_atomic(path, results.dump(1) + "\n");
 }

@@ -38,6 +38,9 @@ Json results_json(const ResultsHeader& header, const std::vector<TaskResult>& ta
 // Reads the verdict as the store keeps it; errors name the task.
 Result<TaskResult> stored_result(const std::string& id, Precision task_class, const Json& verdict, const std::string& proposer);
 
+// How a suite names the task of a file: "…/level1/19_ReLU.py" is "level1/19"; a file without a leading number keeps its stem.
+std::string suite_id(const std::filesystem::path& task_file);
+
 // Atomic, indented, with a final newline.
 Result<void> write_results(const std::filesystem::path& path, const Json& results);
 
