@@ -245,5 +245,38 @@ TEST_F(PythonCliTest, InspectShowsGraphFloorAndSchema) {
   EXPECT_EQ((*said)["gpu"]["here"], false);
 }
 
+// Good input, all the way, on the virtual GPU.
+TEST_F(PythonCliTest, ARunIsReportedExportedResumedAndItsVerdictRemembered) {
+  const Finished optimized = cutegen({"optimize", "@good.py", "--device", "virtual", "--run", "@run", "--max-candidates", "1", "--json"});
+  if (optimized.status.code == 3) GTEST_SKIP() << "no nvcc or CuTe here: " << optimized.err;
+  ASSERT_EQ(optimized.status.code, 0) << optimized.err;
+  const auto result = parse_json(optimized.out, "stdout");
+  ASSERT_TRUE(result.ok()) << optimized.out;
+  EXPECT_EQ((*result)["verified"], true);
+  EXPECT_EQ((*result)["device"]["kind"], "virtual");
+  EXPECT_EQ((*result)["best"]["time"]["measured"], false);
+  EXPECT_THAT(cutegen({"report", "@run"}).out, HasSubstr("VERIFIED"));
+  ASSERT_EQ(cutegen({"export", "@run", "--format", "cu", "-o", "@best.cu"}).status.code, 0);
+  EXPECT_EQ(*read_file(path("best.cu")), *read_file(path("run/best.cu")));
+
+  const std::vector<std::string> eval = {"eval", "@good.py", "@best.cu", "--device", "virtual", "--json"};
+  const auto cached = [](const Finished& finished) { return json_or(parse_json(finished.out, "stdout").value(), "cached", false); };
+  EXPECT_TRUE(cached(cutegen(eval))) << "the run has judged it";
+  // Without its data folder cutegen can start neither Python nor a build: what is known needs neither.
+  const std::map<std::string, std::string> crippled = {{"CUTEGEN_HOME", "/nonexistent"}};
+  const Finished known = cutegen(eval, crippled);
+  EXPECT_EQ(known.status.code, 0) << known.err;
+  EXPECT_TRUE(cached(known));
+  write("good.py", std::string(kGoodTask) + "# another text, perhaps another task\n");
+  EXPECT_EQ(cutegen(eval, crippled).status.code, 3);
+
+  const Finished resumed = cutegen({"resume", "@run"});
+  EXPECT_EQ(resumed.status.code, 2) << "the task is not what it was";
+  EXPECT_THAT(resumed.err, HasSubstr("is not what it was when the run was made"));
+  fs::remove(path("good.py"));
+  const Finished restored = cutegen({"resume", "@run", "--json"});
+  EXPECT_EQ(restored.status.code, 0) << "the task file is restored from the run: " << restored.err;
+}
+
 }  // namespace
 }  // namespace cutegen
