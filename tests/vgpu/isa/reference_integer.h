@@ -7,10 +7,13 @@ namespace cutegen::vgpu::reference {
 
 inline std::optional<wide> integer_result(const Name& n, wide a, wide b, wide c, int width) {
   const std::string& op = n.base();
+  // Modulo 2^128: the bits that are kept do not depend on what wraps.
+  auto times = [](wide x, wide y) { return static_cast<wide>(static_cast<uwide>(x) * static_cast<uwide>(y)); };
+  auto plus = [](wide x, wide y) { return static_cast<wide>(static_cast<uwide>(x) + static_cast<uwide>(y)); };
   if (op == "add") return n.has("sat") ? std::clamp<wide>(a + b, INT32_MIN, INT32_MAX) : a + b;
   if (op == "sub") return n.has("sat") ? std::clamp<wide>(a - b, INT32_MIN, INT32_MAX) : a - b;
-  if (op == "mul") return n.has("hi") ? (a * b) >> width : a * b;
-  if (op == "mad") return (n.has("hi") ? (a * b) >> width : a * b) + c;
+  if (op == "mul") return n.has("hi") ? times(a, b) >> width : times(a, b);
+  if (op == "mad") return plus(n.has("hi") ? times(a, b) >> width : times(a, b), c);
   if (op == "div") return b == 0 ? wide{-1} : a / b;
   if (op == "rem") return b == 0 ? a : a % b;
   if (op == "min") return std::min(a, b);
