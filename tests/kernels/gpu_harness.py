@@ -18,7 +18,7 @@ import torch
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts" / "gpu"))
 from gemm_check import CLUSTER_DIMENSION, MAX_DYNAMIC_SMEM, Attribute, Config, check, cuda, finish, plan_of  # noqa: E402
 
-NON_PORTABLE_CLUSTER = 12  # CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+NON_PORTABLE_CLUSTER = 14  # CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
 CHUNK = 1 << 26            # elements compared at a time
 LARGE = 1 << 28            # elements from which only two distributions are run
 
