@@ -57,7 +57,9 @@ TEST(GemmDevice, LayoutsHoldAndTheMainLoopIsTensorCoreCode) {
   const Task task = testing::linear_relu_divide(300, 200, 4096);
   auto match = gemm_schema().match({task, "sm_90a", 132, kRoot / "kernels"});
   ASSERT_TRUE(match.ok()) << match.error().message;
-  auto source = (*match)->render((*match)->default_config());
+  auto config = (*match)->with((*match)->default_config(), "cluster", 2);
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  auto source = (*match)->render(*config);
   ASSERT_TRUE(source.ok()) << source.error().message;
   auto facts = read_file(kRoot / "tests/propose/gemm_layouts.cu");
   ASSERT_TRUE(facts.ok());

@@ -46,6 +46,14 @@ TEST(Gemm, DefaultsToTheFastestUnitsOfTheArchitecture) {
   EXPECT_EQ(match_of(testing::plain_product(512, 512, 100))->default_config().at("strategy"), "simt");
 }
 
+TEST(Gemm, StartsWithoutClustersAndTriesThemFirst) {
+  const auto match = match_of(testing::plain_product(4096, 4096, 4096));
+  const Json config = match->default_config();
+  EXPECT_EQ(config.at("cluster"), 1);
+  EXPECT_EQ(match->axes(config).front().name, "cluster");
+  EXPECT_TRUE(match->with(config, "cluster", 2).ok());
+}
+
 TEST(Gemm, EveryConfigurationRenders) {
   for (const Task& task :
        {testing::plain_product(500, 300, 700), testing::linear_relu_divide(1, 33, 257), testing::plain_product(5, 3, 7)}) {

@@ -66,7 +66,7 @@ std::vector<Choice> choices(const Strategy& strategy, const GemmProblem& problem
             {{"stages", {2, 3, 4}, "tiles in flight against shared memory"}, 3}};
   std::vector<Choice> out;
   if (name == "wgmma") {
-    out.push_back({{"cluster", {1, 2}, "two CTAs that share a tile of B halve its traffic from L2, but must run in step"}, 2});
+    out.push_back({{"cluster", {1, 2}, "two CTAs that share a tile of B halve its traffic from L2, but must run in step"}, 1});
     if (problem.k >= kMinPromoteTwoK) out.push_back({{"promote", {1, 2}, "fewer additions to the fp32 total against accuracy"}, 1});
   }
   out.push_back({{"stages", {2, 3}, "tiles in flight against shared memory"}, 3});
