@@ -1,8 +1,8 @@
 // Moving V neighbouring elements between global memory and registers, one copy atom a call.
 //
 // A kernel says for each tensor how V neighbours along a mode lie in memory (the playbook knows it from the layout):
-//   Streaming  contiguous and aligned, read once: wide loads that do not stay in L1
-//   Cached     contiguous and aligned, read again by others: wide loads through L1
+//   Streaming  contiguous and aligned, read or written once: wide loads that do not stay in L1, stores that leave the L2 first
+//   Cached     contiguous and aligned, read again by others: wide loads through L1, stores that may stay in the L2
 //   Splat      one element for all V
 //   Gather     anything else: V scalar loads at layout(k), layout(k + 1), ...
 //   Shared     contiguous and aligned in shared memory
@@ -145,7 +145,8 @@ __device__ __forceinline__ void store(Tensor const& t, Index k, Element const* e
     cute::Tensor dst = cute::make_tensor(cute::make_gmem_ptr(reinterpret_cast<S*>(&t(k))), cute::Layout<cute::Int<V>>{});  // (V)
     CUTE_UNROLL
     for (int j = 0; j < V; ++j) src(j) = static_cast<S>(static_cast<T>(e[j].*member));
-    cute::copy(cute::Copy_Atom<StoreStreaming<U>, S>{}, src, dst);
+    using Op = cute::conditional_t<cute::is_same_v<How, Streaming>, StoreStreaming<U>, cute::UniversalCopy<U>>;
+    cute::copy(cute::Copy_Atom<Op, S>{}, src, dst);
   }
 }
 

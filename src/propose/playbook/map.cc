@@ -20,15 +20,18 @@ class MapMatch : public Match {
   }
 
   Json default_config() const override {
-    return {{"schema", "map"}, {"threads", 256}, {"vec", widest_}, {"unroll", unroll_for(elements_)}};
+    // Measured (docs/playbook.md): one access a thread beats several at every size; the GPU hides latency with threads.
+    return {{"schema", "map"}, {"threads", 256}, {"vec", widest_}, {"unroll", 1}, {"loads", "streaming"}, {"stores", "streaming"}};
   }
 
   std::vector<Axis> axes(const Json&) const override {
-    std::vector<Json> widths;
-    for (int v = 2 * widest_; v >= 1 && widths.size() < 3; v /= 2) widths.emplace_back(v);
-    std::ranges::reverse(widths);
-    return {{"unroll", {1, 2, 4, 8}, "independent accesses in flight a thread, against registers and tail waste"},
+    std::vector<Json> widths;  // no wider than the 16 bytes of one access
+    if (widest_ > 1) widths.emplace_back(widest_ / 2);
+    widths.emplace_back(widest_);
+    return {{"stores", {"streaming", "plain"}, "results that leave the L2 first against results that may stay there"},
             {"threads", {128, 256, 512, 1024}, "CTA size: scheduling granularity"},
+            {"loads", {"streaming", "cached"}, "whether operands that are read once pass by the L1"},
+            {"unroll", {1, 2, 4, 8}, "independent accesses in flight a thread, against registers and tail waste"},
             {"vec", widths, "bytes an access"}};
   }
 
@@ -39,8 +42,8 @@ class MapMatch : public Match {
   }
 
   std::string describe(const Json& config) const override {
-    return fmt::format("{} fused pointwise operators over {} elements in one pass, {} accesses of {} elements a thread", ops_.size(),
-                       elements_, config.value("unroll", 1), config.value("vec", 1));
+    return fmt::format("{} fused pointwise operator{} over {} elements in one pass, {} x {} elements a thread", ops_.size(),
+                       ops_.size() == 1 ? "" : "s", elements_, config.value("unroll", 1), config.value("vec", 1));
   }
 
   Result<std::string> render(const Json& config) const override;
@@ -49,7 +52,6 @@ class MapMatch : public Match {
   MapMatch(const Task& task, std::filesystem::path kernels) : task_(task), kernels_(std::move(kernels)) {}
   Result<void> analyse();
   std::string how(const Expr& leaf, int vec) const;
-  static int unroll_for(int64_t elements) { return elements >= (int64_t{1} << 24) ? 4 : elements >= (int64_t{1} << 21) ? 2 : 1; }
 
   Task task_;
   std::filesystem::path kernels_;
@@ -93,18 +95,20 @@ std::string MapMatch::how(const Expr& leaf, int vec) const {
 }
 
 Result<std::string> MapMatch::render(const Json& config) const {
-  const int threads = config.value("threads", 256), vec = config.value("vec", 4), unroll = config.value("unroll", 4);
+  const int threads = config.value("threads", 256), vec = config.value("vec", 4), unroll = config.value("unroll", 1);
+  const bool cached = config.value("loads", "streaming") == "cached", plain = config.value("stores", "streaming") == "plain";
   const int64_t tile = int64_t{threads} * vec * unroll;
   Json leaves = Json::array();
   for (const int id : leaves_) {
     const Expr& leaf = fusion_->exprs()[static_cast<size_t>(id)];
+    const std::string access = how(leaf, vec);
     leaves.push_back({{"name", leaf.name},
                       {"type", value_type(leaf.dtype)},
                       {"shape", cute_shape(leaf.layout.modes)},
                       {"stride", cute_stride(leaf.layout.modes)},
                       {"buffer", buffer_name(*fusion_, leaf.ref)},
                       {"offset", leaf.layout.offset == 0 ? "" : fmt::format(" + {}", leaf.layout.offset)},
-                      {"how", how(leaf, vec)}});
+                      {"how", cached && access == "Streaming" ? "Cached" : access}});
   }
   Json results = Json::array();
   for (size_t i = 0; i < results_.size(); ++i) {
@@ -122,6 +126,7 @@ Result<std::string> MapMatch::render(const Json& config) const {
                  {"leaves", leaves},
                  {"out_shape", cute_shape({{elements_, 1, 0}})},
                  {"results", results},
+                 {"store", plain ? "Cached" : "Streaming"},
                  {"body", body},
                  {"kernel", kernel_name(task_)},
                  {"params", bufs.params},

@@ -2,8 +2,8 @@
 //
 // Inputs:   x0 float32 [4096], x1 float32 [4096, 4096]
 // Outputs:   float32 [4096, 4096]
-// Strategy: 1 fused pointwise operators over 16777216 elements in one pass, 4 accesses of 4 elements a thread
-// Config:   threads 256, unroll 4, vec 4
+// Strategy: 1 fused pointwise operator over 16777216 elements in one pass, 1 x 4 elements a thread
+// Config:   loads streaming, stores streaming, threads 256, unroll 1, vec 4
 #include <cutegen/kernel.cuh>
 #include <cutegen/math.cuh>
 #include <cutegen/tile.cuh>
@@ -15,7 +15,7 @@ using namespace cute;
 using Index = int;
 constexpr int kThreads = 256;
 constexpr int kVec = 4;        // elements an access
-constexpr int kUnroll = 4;     // independent accesses a thread
+constexpr int kUnroll = 1;     // independent accesses a thread
 constexpr int kStep = kThreads * kVec;      // elements between two accesses of a thread
 constexpr int kTile = kStep * kUnroll;      // elements a CTA
 constexpr int64_t kElements = 16777216;
@@ -84,4 +84,4 @@ extern "C" __global__ void __launch_bounds__(kThreads) k12_diagonal(float const*
 }
 
 CUTEGEN_PLAN(cutegen::plan(
-    CUTEGEN_LAUNCH(k12_diagonal).grid(4096).block(kThreads).args(cutegen::input(0), cutegen::input(1), cutegen::output(0))));
+    CUTEGEN_LAUNCH(k12_diagonal).grid(16384).block(kThreads).args(cutegen::input(0), cutegen::input(1), cutegen::output(0))));

@@ -2,8 +2,8 @@
 //
 // Inputs:   x0 float32 [7, 1009]
 // Outputs:   float32 [7, 1009]
-// Strategy: 1 fused pointwise operators over 7063 elements in one pass, 1 accesses of 4 elements a thread
-// Config:   threads 256, unroll 1, vec 4
+// Strategy: 1 fused pointwise operator over 7063 elements in one pass, 1 x 4 elements a thread
+// Config:   loads streaming, stores streaming, threads 256, unroll 1, vec 4
 #include <cutegen/kernel.cuh>
 #include <cutegen/math.cuh>
 #include <cutegen/tile.cuh>
