@@ -74,16 +74,14 @@ class Playbook : public Proposer {
     const Attempt* best = best_of(context.attempts, chosen.schema);
     if (best == nullptr) return std::optional<Proposal>{};
     const Json& base = best->candidate.config;
-    for (const Axis& axis : chosen.match->axes(base)) {
-      for (const Json& value : by_distance(axis, base)) {
-        auto moved = chosen.match->with(base, axis.name, value);
-        if (!moved.ok()) continue;
-        const Json config = with_schema(std::move(moved).value(), chosen.schema);
-        if (config == base || tried(context.attempts, chosen.schema, config)) continue;
-        const std::string from = base.contains(axis.name) ? text(base[axis.name]) : "unset";
-        return write(chosen, config, best->id, fmt::format("{}={}", axis.name, text(value)),
-                     fmt::format("{} from {} to {}: {}", axis.name, from, text(value), axis.why));
-      }
+    for (const Move& move : moves(chosen.match->axes(base), base)) {
+      auto moved = chosen.match->with(base, move.axis, move.value);
+      if (!moved.ok()) continue;
+      const Json config = with_schema(std::move(moved).value(), chosen.schema);
+      if (config == base || tried(context.attempts, chosen.schema, config)) continue;
+      const std::string from = base.contains(move.axis) ? text(base[move.axis]) : "unset";
+      return write(chosen, config, best->id, fmt::format("{}={}", move.axis, text(move.value)),
+                   fmt::format("{} from {} to {}: {}", move.axis, from, text(move.value), move.why));
     }
     return std::optional<Proposal>{};
   }
@@ -94,15 +92,23 @@ class Playbook : public Proposer {
     return config;
   }
 
-  // The axis' values, those nearest to the present one first.
-  static std::vector<Json> by_distance(const Axis& axis, const Json& config) {
-    std::vector<Json> values = axis.values;
-    const auto now = config.contains(axis.name) ? std::ranges::find(axis.values, config[axis.name]) : axis.values.end();
-    if (now == axis.values.end()) return values;
-    const auto at = now - axis.values.begin();
-    std::ranges::stable_sort(values, {},
-                             [&](const Json& v) { return std::abs((std::ranges::find(axis.values, v) - axis.values.begin()) - at); });
-    return values;
+  struct Move {
+    std::string axis, why;
+    Json value;
+    std::ptrdiff_t distance = 0;  // in values of the axis
+  };
+
+  // All one-factor moves: first a step along every axis, in their order, then two steps, and so on, so that a search with few
+  // candidates to spend looks along every axis.
+  static std::vector<Move> moves(const std::vector<Axis>& axes, const Json& config) {
+    std::vector<Move> out;
+    for (const Axis& axis : axes) {
+      const auto now = config.contains(axis.name) ? std::ranges::find(axis.values, config[axis.name]) : axis.values.end();
+      for (auto at = axis.values.begin(); at != axis.values.end(); ++at)
+        out.push_back({axis.name, axis.why, *at, now == axis.values.end() ? at - axis.values.begin() + 1 : std::abs(at - now)});
+    }
+    std::ranges::stable_sort(out, {}, &Move::distance);
+    return out;
   }
 
   static Result<std::optional<Proposal>> write(const Chosen& chosen, const Json& config, int parent, const std::string& move,

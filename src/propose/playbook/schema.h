@@ -15,7 +15,7 @@
 
 namespace cutegen::playbook {
 
-// One dimension of a schema's space, in the order in which the search should try it.
+// One dimension of a schema's space. The search takes one step along each axis in turn, then two: the likeliest to gain first.
 struct Axis {
   std::string name;          // a member of the configuration: "threads"
   std::vector<Json> values;  // all values worth trying, in order: neighbours in the list are neighbours in the space
