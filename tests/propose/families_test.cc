@@ -79,7 +79,7 @@ TEST(Map, RefusesWithTheOperatorThatItCannotDo) {
 }
 
 TEST(Row, StrategiesFollowTheShape) {
-  EXPECT_EQ(strategy(testing::softmax({4096, 393216}, 1)), "cluster");
+  EXPECT_EQ(strategy(testing::softmax({4096, 393216}, 1)), "stream");
   EXPECT_EQ(strategy(testing::softmax({4096, 1000}, 1)), "registers");
   EXPECT_EQ(strategy(testing::layer_norm({16, 64, 256, 256}, 3)), "split");
   EXPECT_EQ(strategy(testing::hinge(32768, 32768)), "split");
@@ -87,6 +87,57 @@ TEST(Row, StrategiesFollowTheShape) {
   EXPECT_EQ(strategy(testing::reduction("sum", {128, 4096, 4095}, {1})), "column_stream");
   EXPECT_EQ(strategy(testing::reduction("sum", {1000000, 3}, {0})), "column_split");
   EXPECT_EQ(strategy(testing::reduction("amax", {4096, 65536}, {1})), "stream") << "one visit: nothing to keep";
+}
+
+std::vector<Json> values_of(const Match& match, const Json& config, const std::string& axis) {
+  for (const Axis& a : match.axes(config))
+    if (a.name == axis) return a.values;
+  return {};
+}
+
+TEST(Map, NoAccessIsWiderThanSixteenBytes) {
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    testing::TaskBuilder b;
+    const auto match = match_of(map_schema(), b.result({b.op("relu", {b.input({64, 64}, dtype)}, {64, 64}, Json::object(), dtype)}));
+    for (const Json& vec : values_of(*match, match->default_config(), "vec")) EXPECT_LE(vec.get<int64_t>() * size_bytes(dtype), 16);
+  }
+}
+
+TEST(Map, CacheHintsAreMoves) {
+  const auto match = match_of(map_schema(), testing::relu({4096, 4096}));
+  const Json base = match->default_config();
+  EXPECT_THAT(rendered(*match, *match->with(base, "stores", "plain")), HasSubstr("cutegen::store<cutegen::Cached, kVec"));
+  EXPECT_THAT(rendered(*match, *match->with(base, "loads", "cached")), HasSubstr("cutegen::load<cutegen::Cached, kVec"));
+}
+
+TEST(Row, NoMoveLeavesMostOfTheGpuWithoutWork) {
+  for (const Task& few : {testing::layer_norm({16, 64, 256, 256}, 3), testing::hinge(32768, 32768)}) {
+    const auto match = match_of(row_schema(), few);
+    EXPECT_THAT(values_of(*match, match->default_config(), "strategy"), Not(::testing::Contains(Json("stream"))));
+  }
+  const auto many = match_of(row_schema(), testing::softmax({4096, 393216}, 1));
+  EXPECT_THAT(values_of(*many, many->default_config(), "strategy"), ::testing::Contains(Json("stream")));
+}
+
+TEST(Row, TwoClusterCtasShareAnSmWhereTheRowAllows) {
+  auto cluster = [](int64_t reduced) {
+    const auto match = match_of(row_schema(), testing::softmax({4096, reduced}, 1));
+    const auto config = match->with(match->default_config(), "strategy", "cluster");
+    return config.ok() ? config->at("cluster").get<int>() : 0;
+  };
+  EXPECT_EQ(cluster(393216), 16) << "shares of 96 KB";
+  EXPECT_EQ(cluster(16 * 50000), 16) << "200 KB: the row still fits";
+  EXPECT_EQ(cluster(16 * 60000), 0) << "240 KB";
+  EXPECT_EQ(cluster(20000), 1);
+}
+
+TEST(Row, RowsThatBeginBetweenSectorsAreReadTwoKilobytesAtATime) {
+  auto columns = [](const Shape& shape) {
+    const Json config = match_of(row_schema(), testing::reduction("sum", shape, {1}))->default_config();
+    return config.at("threads_x").get<int>() * config.at("vec").get<int>();
+  };
+  EXPECT_EQ(columns({128, 4096, 4095}), 512);
+  EXPECT_EQ(columns({512, 4096, 4096}), 512);
 }
 
 TEST(Row, Goldens) {

@@ -55,8 +55,21 @@ TEST(Playbook, StartsWithTheDefaultAndClimbsToTheBestOfItsSpace) {
   for (const Attempt& a : run.attempts) best = std::min(best, *a.ms), sources.insert(a.candidate.source);
   EXPECT_EQ(best, 1.0);
   EXPECT_EQ(sources.size(), run.attempts.size()) << "no candidate twice";
-  EXPECT_THAT(run.attempts[1].candidate.origin, StartsWith("playbook:map/unroll="));
+  EXPECT_THAT(run.attempts[1].candidate.origin, StartsWith("playbook:map/stores="));
   EXPECT_EQ(run.attempts[1].parent, 0);
+}
+
+TEST(Playbook, LooksAlongEveryAxisBeforeItTakesASecondStep) {
+  Session run(testing::relu({4096, 4096}));
+  auto judge = [](Attempt& a) { a.ms = 1.0 + a.id; };  // nothing improves on the default
+  std::set<std::string> axes;
+  ASSERT_TRUE(run.step(judge));
+  for (int i = 0; i < 6; ++i) {
+    ASSERT_TRUE(run.step(judge));
+    const std::string& origin = run.attempts.back().candidate.origin;
+    axes.insert(origin.substr(0, origin.find('=')));
+  }
+  EXPECT_EQ(axes.size(), 5) << "threads has two neighbours, the others one each";
 }
 
 TEST(Playbook, DependsOnTheContextAlone) {
@@ -113,7 +126,11 @@ TEST(Playbook, RationalesAreSentencesForPeople) {
   Session run(testing::softmax({4096, 393216}, 1));
   const auto first = run.propose();
   ASSERT_TRUE(first.ok() && *first);
-  EXPECT_THAT((*first)->rationale, HasSubstr("cluster of 8"));
+  EXPECT_THAT((*first)->rationale, HasSubstr("a CTA a row"));
+  run.attempts.push_back({0, -1, (*first)->candidate, true, 1.0, "", {}});
+  const auto next = run.propose();
+  ASSERT_TRUE(next.ok() && *next);
+  EXPECT_THAT((*next)->rationale, HasSubstr("strategy from stream to cluster"));
 }
 
 }  // namespace

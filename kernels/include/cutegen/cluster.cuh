@@ -1,7 +1,9 @@
-// Merging accumulators over a thread-block cluster through distributed shared memory (PTX ISA: mapa, ld.shared::cluster).
+// Building blocks of kernels whose rows live in the shared memory of a thread-block cluster: copies that the issuing thread waits for
+// later (PTX ISA: cp.async), and merges through distributed shared memory (mapa, ld.shared::cluster).
 #pragma once
 
 #include <cute/arch/cluster_sm90.hpp>
+#include <cute/arch/copy_sm80.hpp>
 
 #include "reduce.cuh"
 
@@ -14,6 +16,25 @@ __device__ __forceinline__ uint32_t load_dsmem(uint32_t const* local, uint32_t r
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(address), "r"(rank));
   asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(value) : "r"(remote) : "memory");
   return value;
+}
+
+// s(to + j) = g(from + j) for j < V, contiguous and aligned on both sides. Done for the issuing thread when its cp_async_wait returns:
+// for accesses of less than 4 bytes, which cp.async has not, at once.
+template <int V, class Gmem, class Smem>
+__device__ __forceinline__ void copy_async(Gmem const& g, int from, Smem const& s, int to) {
+  using T = cute::remove_cv_t<typename Gmem::value_type>;
+  constexpr int bytes = sizeof(T) * V;
+  static_assert(std::is_same_v<T, cute::remove_cv_t<typename Smem::value_type>>);
+  if constexpr (bytes == 16) {
+    cute::SM80_CP_ASYNC_CACHEGLOBAL<uint4>::copy(reinterpret_cast<uint4 const&>(g(from)), reinterpret_cast<uint4&>(s(to)));
+  } else if constexpr (bytes == 8) {
+    cute::SM80_CP_ASYNC_CACHEALWAYS<uint64_t>::copy(reinterpret_cast<uint64_t const&>(g(from)), reinterpret_cast<uint64_t&>(s(to)));
+  } else if constexpr (bytes == 4) {
+    cute::SM80_CP_ASYNC_CACHEALWAYS<uint32_t>::copy(reinterpret_cast<uint32_t const&>(g(from)), reinterpret_cast<uint32_t&>(s(to)));
+  } else {
+    CUTE_UNROLL
+    for (int j = 0; j < V; ++j) s(to + j) = g(from + j);
+  }
 }
 
 // Merges over all threads of a cluster of `ctas` CTAs, in the order of their ranks; all threads get the result. `mine` is a slot in

@@ -309,35 +309,34 @@ Result<void> RowMatch::add_problem(Json& params, int vec) const {
   return {};
 }
 
-// Which operands stay in shared memory, and which pass brings them there: the first that loads them.
+// Which operands stay in shared memory: those that a pass reads and that lie there as they do in memory.
 void RowMatch::add_cluster(Json& params, int vec) const {
+  std::vector<int> inputs;
+  for (const Reduction& r : fusion_->reductions()) inputs.push_back(r.input);
   Json kept = Json::array();
-  std::set<std::string> keep, there;
-  for (const int id : full_leaves_) {
+  std::set<std::string> keep;
+  for (const int id : fusion_->closure(inputs).leaves) {
     if (load_how(*fusion_, expr(id), kReduced, vec) != "Streaming") continue;
     keep.insert(expr(id).name);
     kept.push_back({{"name", expr(id).name}, {"storage", cuda_type(expr(id).dtype)}});
   }
-  auto divide = [&](Json all, const char* far, const char* near, Json& into, bool bring) {
-    Json from_gmem = Json::array(), from_smem = Json::array(), to_smem = Json::array();
+  auto divide = [&](const Json& all, const char* far, const char* near, Json& into) {
+    Json from_gmem = Json::array(), from_smem = Json::array();
     for (const Json& load : all) {
-      const auto name = load["name"].get<std::string>();
-      if (there.contains(name))
-        from_smem.push_back({{"name", name}});
+      if (keep.contains(load["name"].get<std::string>()))
+        from_smem.push_back({{"name", load["name"]}});
       else
         from_gmem.push_back(load);
-      if (bring && keep.contains(name) && there.insert(name).second) to_smem.push_back({{"name", name}});
     }
     into[far] = from_gmem, into[near] = from_smem;
-    if (bring) into["to_smem"] = to_smem;
   };
   for (Json& level : params["levels"]) {
-    divide(level["loads"], "from_gmem", "from_smem", level, true);
+    divide(level["loads"], "from_gmem", "from_smem", level);
     level.erase("loads");
   }
   std::vector<int> targets;
   for (const auto& [i, id] : full_) targets.push_back(id);
-  divide(loads(fusion_->closure(targets).leaves, vec), "map_gmem", "map_smem", params, false);
+  divide(loads(fusion_->closure(targets).leaves, vec), "map_gmem", "map_smem", params);
   params["kept"] = kept;
 }
 

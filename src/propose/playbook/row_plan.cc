@@ -30,9 +30,16 @@ bool registers_fit(const RowFacts& f) {
   return f.reduced >= 1 && register_steps(f, 1024, f.best_vec) * f.best_vec * std::max(f.leaves, 1) <= kRegisterValues;
 }
 
+int64_t share_bytes(const RowFacts& f, int cluster) {  // of shared memory a CTA
+  const int64_t vec = std::max(f.best_vec, 1);
+  return ceil_div(ceil_div(f.reduced, cluster), vec) * vec * f.kept_bytes + 4096;
+}
+
+// As few CTAs as leave room for two an SM, of which one loads while the other computes and stores; else as few as hold the row.
 int cluster_for(const RowFacts& f) {
-  for (const int c : {1, 2, 4, 8, 16})
-    if (ceil_div(f.reduced, c) * f.kept_bytes <= kSmemBudget - 4096) return c;
+  for (const int64_t budget : {kSmemBudget / 2, kSmemBudget})
+    for (const int c : {1, 2, 4, 8, 16})
+      if (share_bytes(f, c) <= budget) return c;
   return 0;
 }
 
@@ -47,15 +54,24 @@ int column_threads_y(const RowFacts& f) {
   return static_cast<int>(std::clamp<int64_t>(pow2_at_least(ceil_div(f.reduced, 8)), 1, most));
 }
 
+// Threads along the columns where there are enough of those to give each thread one of its own; 0 where there are not. A CTA reads
+// 2 KB of each row: rows that begin between sectors share a sector of 32 bytes with the next CTA, which most often fetches it again.
+int wide_threads_x(const RowFacts& f) {
+  const int x = static_cast<int>(std::clamp<int64_t>(2048 / (int64_t{f.best_vec} * f.widest), 128, 512));
+  const bool fills = f.inner >= 2 * x * f.best_vec && f.outer * ceil_div(f.inner, f.best_vec) >= int64_t{1024} * f.sm_count;
+  return fills ? x : 0;
+}
+
 std::vector<std::string> plain_strategies(const RowFacts& f) {
   std::vector<std::string> out;
   const bool few_rows = f.outer < 2 * f.sm_count;
   const bool split = f.outer <= 65535 && f.reduced >= 4096 && f.outer <= 32 * f.sm_count;
+  const bool idle = split && 2 * f.outer <= f.sm_count;  // a CTA a row would leave most of the GPU without work
   if (split && few_rows && f.reduced > 8192) out.emplace_back("split");
   if (f.reduced <= 1024 || (keeps(f) && f.reduced * f.leaves <= 16384 && f.best_vec > 1) || (keeps(f) && f.reduced * f.leaves <= 8192))
     if (registers_fit(f)) out.emplace_back("registers");
+  if (!idle) out.emplace_back("stream");
   if (keeps(f) && cluster_for(f) > 0 && f.reduced >= 4096) out.emplace_back("cluster");
-  out.emplace_back("stream");
   if (registers_fit(f) && std::ranges::find(out, "registers") == out.end() && keeps(f)) out.emplace_back("registers");
   if (split && std::ranges::find(out, "split") == out.end() && few_rows) out.emplace_back("split");
   return out;
@@ -90,9 +106,9 @@ Json row_config(const RowFacts& f, const std::string& strategy) {
     c["threads"] = std::clamp<int64_t>(pow2_at_least(ceil_div(ceil_div(f.reduced, cluster), 16)), 128, 512);
     c["unroll"] = 4;
   } else if (strategy == "split") {
-    c["threads"] = 256;
-    c["unroll"] = f.leaves > 2 ? 2 : 4;
-    const int64_t step = 256 * f.best_vec;
+    c["threads"] = 128;  // eight such CTAs an SM are resident at once, eight of 256 are not
+    c["unroll"] = 2;
+    const int64_t step = 128 * f.best_vec;
     c["splits"] = std::clamp<int64_t>(ceil_div(int64_t{8} * f.sm_count, std::max<int64_t>(f.outer, 1)), 1,
                                       std::max<int64_t>(1, ceil_div(f.reduced, 2 * step)));
   } else if (strategy == "stream") {
@@ -113,9 +129,9 @@ Json row_config(const RowFacts& f, const std::string& strategy) {
       c["splits"] =
           std::clamp<int64_t>(ceil_div(int64_t{8} * f.sm_count, ctas), 1, std::clamp<int64_t>(ceil_div(f.reduced, 4 * y), 1, 4096));
     } else {
-      const int64_t wide = f.inner >= 4096 && f.outer * tiles(f, 256, f.best_vec) >= 4 * f.sm_count;  // enough columns to fill the GPU
-      c["threads_x"] = wide ? 256 : x;
-      c["threads_y"] = wide ? 1 : std::max<int64_t>(column_threads_y(f), ceil_div(32, x));
+      const int wide = wide_threads_x(f);
+      c["threads_x"] = wide > 0 ? wide : x;
+      c["threads_y"] = wide > 0 ? 1 : std::max<int64_t>(column_threads_y(f), ceil_div(32, x));
       c["unroll"] = 8;
     }
   }
@@ -133,19 +149,19 @@ std::vector<Axis> row_axes(const RowFacts& f, const Json& config) {
     axis("threads_per_row", {8, 16, 32, 64, 128, 256, 512, 1024}, "registers a thread against rows in flight");
     if (number(config, "threads_per_row") <= 32) axis("rows_per_cta", {1, 2, 4, 8, 16, 32}, "CTA size");
   }
-  if (s == "stream" || s == "split" || s == "cluster") {
-    axis("unroll", {1, 2, 4, 8}, "independent accesses in flight a thread, against registers");
-    axis("threads", {128, 256, 512, 1024}, "CTA size: threads that share a row");
-  }
-  if (s == "cluster") axis("cluster", {1, 2, 4, 8, 16}, "CTAs a row: shared memory a CTA against CTAs an SM");
   if (s == "split" || s == "column_split") {
     const int now = number(config, "splits");
     axis("splits", {now / 4, now / 2, now, now * 2, now * 4}, "CTAs a row: parallelism against partial results to merge");
   }
+  if (s == "cluster") axis("cluster", {1, 2, 4, 8, 16}, "CTAs a row: shared memory a CTA against CTAs an SM");
+  if (s == "stream" || s == "split" || s == "cluster") {
+    axis("threads", {64, 128, 256, 512, 1024}, "CTA size: threads that share a row");
+    axis("unroll", {1, 2, 4, 8}, "independent accesses in flight a thread, against registers");
+  }
   if (f.inner > 1) {
-    axis("threads_y", {1, 2, 4, 8, 16, 32}, "threads that share a column");
-    axis("threads_x", {8, 16, 32, 64, 128, 256}, "columns a CTA");
+    axis("threads_x", {8, 16, 32, 64, 128, 256, 512, 1024}, "columns a CTA: long reads of a row against CTAs to balance");
     if (s != "column_registers") axis("unroll", {2, 4, 8, 16}, "independent accesses in flight a thread, against registers");
+    axis("threads_y", {1, 2, 4, 8, 16, 32}, "threads that share a column");
   }
   std::vector<Json> widths;
   for (int v = 1; v <= f.best_vec; v *= 2) widths.emplace_back(v);
@@ -170,11 +186,15 @@ Result<void> check_row_config(const RowFacts& f, const Json& config) {
   }
   if (s == "column_registers" || s == "column_split" || s == "column_stream") {
     const int x = number(config, "threads_x"), y = number(config, "threads_y");
-    if (x * y > 512 || x * y < 32 || x * y % 32 != 0) return no("a column CTA has 32 to 512 threads in whole warps");
+    const int most = y == 1 ? 1024 : 512;  // the merge over y keeps an accumulator a thread in shared memory
+    if (x * y > most || x * y < 32 || x * y % 32 != 0)
+      return no("a column CTA has 32 to 512 threads in whole warps, 1024 with a column each");
     if (s == "column_registers" && column_steps(f, y) * vec * std::max(f.leaves, 1) > kRegisterValues)
       return no("the columns do not fit in the threads' registers");
     if (s != "column_registers" && number(config, "unroll") * vec * std::max(f.leaves, 1) > kRegisterValues)
       return no("too many accesses in flight for the registers");
+    if (s != "column_registers" && x * y == 1024 && number(config, "unroll") * vec * std::max(f.leaves, 1) > kRegisterValues / 2)
+      return no("1024 threads have 64 registers each");
     if (s == "column_split" && (number(config, "splits") < 1 || number(config, "splits") > 65535))
       return no("splits are a grid's y extent");
     if (f.outer * tiles(f, x, vec) > INT32_MAX) return no("more CTAs than a grid has");
@@ -184,10 +204,11 @@ Result<void> check_row_config(const RowFacts& f, const Json& config) {
   if (s == "split" && (number(config, "splits") < 1 || f.outer > 65535)) return no("rows of a split are a grid's y extent");
   if (s == "cluster") {
     const int cluster = number(config, "cluster");
-    if (ceil_div(ceil_div(f.reduced, cluster), vec) * vec * f.kept_bytes > kSmemBudget - 4096)
-      return no("a CTA's share of the row exceeds its shared memory");
+    if (share_bytes(f, cluster) > kSmemBudget) return no("a CTA's share of the row exceeds its shared memory");
     if (f.outer * cluster > INT32_MAX) return no("more CTAs than a grid has");
   }
+  if (number(config, "threads") == 1024 && number(config, "unroll") * vec * std::max(f.leaves, 1) > kRegisterValues / 2)
+    return no("1024 threads have 64 registers each");
   return f.outer > INT32_MAX ? no("more rows than a grid has CTAs") : Result<void>();
 }
 

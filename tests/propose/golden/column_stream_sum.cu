@@ -3,7 +3,7 @@
 // Inputs:   x0 float32 [128, 4096, 4095]
 // Outputs:   float32 [128, 1, 4095]
 // Strategy: [128, 4096, 4095] reduced over the middle in 1 pass, threads along the columns, every pass reads them from memory
-// Config:   strategy column_stream, threads_x 32, threads_y 8, unroll 8, vec 1
+// Config:   strategy column_stream, threads_x 512, threads_y 1, unroll 8, vec 1
 #include <cutegen/kernel.cuh>
 #include <cutegen/math.cuh>
 #include <cutegen/reduce.cuh>
@@ -13,8 +13,8 @@
 
 using namespace cute;
 
-constexpr int kThreadsX = 32;  // along kInner
-constexpr int kThreadsY = 8;  // along kR
+constexpr int kThreadsX = 512;  // along kInner
+constexpr int kThreadsY = 1;  // along kR
 constexpr int kThreads = kThreadsX * kThreadsY;
 constexpr int kVec = 1;     // neighbouring columns a thread; divides kInner
 
@@ -123,4 +123,4 @@ extern "C" __global__ void __launch_bounds__(kThreads) k47_reduction(float const
 }
 
 CUTEGEN_PLAN(cutegen::plan(
-    CUTEGEN_LAUNCH(k47_reduction).grid(16384).block(kThreads).args(cutegen::input(0), cutegen::output(0))));
+    CUTEGEN_LAUNCH(k47_reduction).grid(1024).block(kThreads).args(cutegen::input(0), cutegen::output(0))));

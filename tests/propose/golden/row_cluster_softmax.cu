@@ -2,8 +2,8 @@
 //
 // Inputs:   x0 float32 [4096, 393216]
 // Outputs:   float32 [4096, 393216]
-// Strategy: [4096, 393216, 1] reduced over the middle in 1 pass, a cluster of 8 keeps a row in shared memory: one read
-// Config:   cluster 8, strategy cluster, threads 512, unroll 4, vec 4
+// Strategy: [4096, 393216, 1] reduced over the middle in 1 pass, a cluster of 16 keeps a row in shared memory: one read
+// Config:   cluster 16, strategy cluster, threads 512, unroll 4, vec 4
 #include <cutegen/cluster.cuh>
 #include <cutegen/kernel.cuh>
 #include <cutegen/math.cuh>
@@ -15,7 +15,7 @@
 using namespace cute;
 
 constexpr int kThreads = 512;
-constexpr int kCluster = 8;  // CTAs a row
+constexpr int kCluster = 16;  // CTAs a row
 constexpr int kVec = 4;      // elements an access; divides kR
 constexpr int kUnroll = 4;   // independent accesses in flight a thread
 constexpr int kStep = kThreads * kVec;
@@ -93,7 +93,17 @@ struct SharedStorage {
 };
 static_assert(kR % kVec == 0 && kInner == 1 && kThreads % 32 == 0);
 
-extern "C" __global__ void __launch_bounds__(kThreads) k23_softmax(float const* __restrict__ in0, float* __restrict__ out0) {
+// A share is asked for as a whole, in up to four groups of copies; the first pass follows group by group. A thread copies the
+// positions that it will read and no others, so waiting for its own copies suffices.
+constexpr int kBatch = kUnroll * kStep;
+constexpr int kBatches = (kChunk + kBatch - 1) / kBatch;
+constexpr int kGroups = kBatches < 4 ? kBatches : 4;
+constexpr int kGroup = (kBatches + kGroups - 1) / kGroups * kBatch;
+
+// Two CTAs an SM where shared memory has room for them: one loads while the other computes and stores.
+constexpr int kResident = sizeof(SharedStorage) <= 110 * 1024 && kThreads <= 512 ? 2 : 1;
+
+extern "C" __global__ void __launch_bounds__(kThreads, kResident) k23_softmax(float const* __restrict__ in0, float* __restrict__ out0) {
   extern __shared__ __align__(128) unsigned char smem[];
   SharedStorage& shared = *reinterpret_cast<SharedStorage*>(smem);
   int64_t const o = blockIdx.x / kCluster;
@@ -102,27 +112,37 @@ extern "C" __global__ void __launch_bounds__(kThreads) k23_softmax(float const* 
   int const first = threadIdx.x * kVec;
   Tensor g_x0 = make_tensor(make_gmem_ptr(in0), Layout_x0{})(o, _, 0);  // (kR)
   Tensor s_x0 = make_tensor(make_smem_ptr(shared.x0), Layout<Int<kChunk>>{});  // (kChunk)
+  CUTE_UNROLL
+  for (int group = 0; group < kGroups; ++group) {
+    int const stop = min(end, (group + 1) * kGroup);
+    CUTE_NO_UNROLL
+    for (int k = group * kGroup + first; k < stop; k += kStep) {
+      cutegen::copy_async<kVec>(g_x0, begin_r + k, s_x0, k);
+    }
+    cp_async_fence();
+  }
   Row row = begin(o, 0);
 
   Level1 level1;
-  int k1 = first;
-  for (; k1 + (kUnroll - 1) * kStep < end; k1 += kUnroll * kStep) {
-    Element e[kUnroll * kVec];
-    CUTE_UNROLL
-    for (int u = 0; u < kUnroll; ++u) {
-      cutegen::load<cutegen::Streaming, kVec, &Element::x0>(g_x0, begin_r + k1 + u * kStep, e + u * kVec);
+  for_each(make_seq<kGroups>{}, [&](auto group) {
+    cp_async_wait<kGroups - 1 - group>();
+    int const stop = min(end, (group + 1) * kGroup);
+    int k = group * kGroup + first;
+    for (; k + (kUnroll - 1) * kStep < stop; k += kBatch) {
+      Element e[kUnroll * kVec];
+      CUTE_UNROLL
+      for (int u = 0; u < kUnroll; ++u) {
+        cutegen::load<cutegen::Shared, kVec, &Element::x0>(s_x0, k + u * kStep, e + u * kVec);
+      }
+      level1.add(e, row);
     }
-    CUTE_UNROLL
-    for (int u = 0; u < kUnroll; ++u) cutegen::store<cutegen::Shared, kVec, &Element::x0>(s_x0, k1 + u * kStep, e + u * kVec);
-    level1.add(e, row);
-  }
-  for (; k1 < end; k1 += kStep) {
-    Element e[kVec];
-    cutegen::load<cutegen::Streaming, kVec, &Element::x0>(g_x0, begin_r + k1, e);
+    for (; k < stop; k += kStep) {
+      Element e[kVec];
+      cutegen::load<cutegen::Shared, kVec, &Element::x0>(s_x0, k, e);
 
-    cutegen::store<cutegen::Shared, kVec, &Element::x0>(s_x0, k1, e);
-    level1.add(e, row);
-  }
+      level1.add(e, row);
+    }
+  });
   __shared__ cutegen::MergeStorage<Level1, kThreads> storage1;
   __shared__ Level1 mine1;
   cutegen::cluster_merge<kThreads, kCluster>(level1, storage1, mine1).finish(row);
@@ -154,4 +174,4 @@ extern "C" __global__ void __launch_bounds__(kThreads) k23_softmax(float const* 
 }
 
 CUTEGEN_PLAN(cutegen::plan(
-    CUTEGEN_LAUNCH(k23_softmax).grid(32768).block(kThreads).cluster(kCluster).smem(sizeof(SharedStorage)).args(cutegen::input(0), cutegen::output(0))));
+    CUTEGEN_LAUNCH(k23_softmax).grid(65536).block(kThreads).cluster(kCluster).smem(sizeof(SharedStorage)).args(cutegen::input(0), cutegen::output(0))));

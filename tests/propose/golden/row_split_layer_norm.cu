@@ -4,7 +4,7 @@
 // Params:   w0 float32 [64, 256, 256], w1 float32 [64, 256, 256]
 // Outputs:   float32 [16, 64, 256, 256]
 // Strategy: [16, 4194304, 1] reduced over the middle in 1 pass, 66 CTAs a row leave partial results that later launches merge
-// Config:   splits 66, strategy split, threads 256, unroll 2, vec 4
+// Config:   splits 66, strategy split, threads 128, unroll 2, vec 4
 #include <cutegen/kernel.cuh>
 #include <cutegen/math.cuh>
 #include <cutegen/reduce.cuh>
@@ -14,7 +14,7 @@
 
 using namespace cute;
 
-constexpr int kThreads = 256;
+constexpr int kThreads = 128;
 constexpr int kVec = 4;     // elements an access; divides kR
 constexpr int kUnroll = 2;  // independent accesses in flight a thread
 constexpr int kSplits = 66;  // CTAs a row
