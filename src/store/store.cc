@@ -20,7 +20,6 @@ namespace {
 
 using sqlite::Db;
 using sqlite::Statement;
-using sqlite::Transaction;
 
 constexpr const char* kDatabase = "run.db";
 constexpr const char* kUnfinishedDatabase = ".run.db.new";
