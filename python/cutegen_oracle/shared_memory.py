@@ -105,13 +105,13 @@ class ShmArena:
 
 
 def remove_stale():
-    """Unlinks objects of processes that are gone: a killed process cannot unlink its own."""
+    """Unlinks objects of processes that are gone, oracles' and devices' alike: a killed process cannot unlink its own."""
     try:
         names = os.listdir(FOLDER)
     except OSError:
         return
     for name in names:
-        match = re.fullmatch(r"cutegen-(\d+)-\d+", name)
+        match = re.fullmatch(r"cutegen-(\d+)-(?:[a-z]+-)?\d+", name)
         if match and not process_exists(int(match.group(1))):
             try:
                 os.unlink(os.path.join(FOLDER, name))

@@ -90,12 +90,14 @@ class SharedMemory(unittest.TestCase):
         self.assertFalse([n for n in os.listdir("/dev/shm") if n.startswith(f"cutegen-{os.getpid()}-")])
 
     def test_stale_objects_go_and_live_ones_stay(self):
-        dead, alive = "/dev/shm/cutegen-999999998-5", f"/dev/shm/cutegen-{os.getppid()}-999999"
-        for path in (dead, alive):
+        dead, dead_device = "/dev/shm/cutegen-999999998-5", "/dev/shm/cutegen-999999998-virtual-5"
+        alive = f"/dev/shm/cutegen-{os.getppid()}-999999"
+        for path in (dead, dead_device, alive):
             with open(path, "w", encoding="ascii"):
                 pass
         shared_memory.remove_stale()
         self.assertFalse(os.path.exists(dead))
+        self.assertFalse(os.path.exists(dead_device))
         self.assertTrue(os.path.exists(alive))
         os.unlink(alive)
 
