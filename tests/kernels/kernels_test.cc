@@ -67,14 +67,20 @@ class ExecutedTest : public testing::Test {
     ADD_FAILURE() << verdict.error().message << "\n" << verdict.error().detail;
     return {};
   }
-  Candidate proposed(const std::string& arch = "sm_90a", int sm_count = 132) {
+  // The playbook's candidate after `moves` that each follow from the one before.
+  Candidate proposed(const std::string& arch = "sm_90a", int sm_count = 132, int moves = 0) {
     const Task& task = oracle_->task();
     const auto proposer = make_playbook(kRoot / "kernels");
     const Analysis analysis = analyse(task, rates_for("NVIDIA H200"));
-    auto proposal = proposer->propose({.task = task, .analysis = analysis, .attempts = {}, .arch = arch, .sm_count = sm_count});
-    if (!proposal.ok()) return ADD_FAILURE() << proposal.error().message, Candidate{};
-    if (!proposal->has_value()) return ADD_FAILURE() << "the playbook has nothing for " << task.name, Candidate{};
-    return (*proposal)->candidate;
+    std::vector<Attempt> attempts;
+    while (true) {
+      auto proposal = proposer->propose({.task = task, .analysis = analysis, .attempts = attempts, .arch = arch, .sm_count = sm_count});
+      if (!proposal.ok()) return ADD_FAILURE() << proposal.error().message, Candidate{};
+      if (!proposal->has_value()) return ADD_FAILURE() << "the playbook has nothing for " << task.name, Candidate{};
+      const int id = static_cast<int>(attempts.size());
+      if (id == moves) return (*proposal)->candidate;
+      attempts.push_back({id, (*proposal)->parent, (*proposal)->candidate, true, 1.0 / (1 + id), "", {}});
+    }
   }
 
   std::optional<TempDir> folder_;
@@ -83,14 +89,15 @@ class ExecutedTest : public testing::Test {
   std::unique_ptr<Device> device_;
 };
 
-// The playbook's first candidate for a task. `strategy` is what this case is here to execute: when the playbook comes to prefer another one
-// for the shape, the case needs another shape.
+// The playbook's first candidate for a task, or one a few moves from it. `strategy` is what this case is here to execute: when the playbook
+// comes to prefer another one for the shape, the case needs another shape.
 struct Case {
   std::string name;  // of a file under cases/, unless `text` is given
   std::string strategy;
   std::string text = {};
   std::string arch = "sm_90a";  // that the playbook writes for; sm_80 has no wgmma
   int sm_count = 132;           // ... and how many SMs; one: a few rows are many already
+  int moves = 0;                // from the first candidate
 };
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
@@ -100,7 +107,7 @@ TEST_P(KernelTest, IsVerifiedOnTheVirtualGpu) {
   const Case& c = GetParam();
   c.text.empty() ? open(kRoot / "tests/kernels/cases" / (c.name + ".py")) : open_module(c.text);
   if (IsSkipped() || HasFatalFailure()) return;
-  const Candidate candidate = proposed(c.arch, c.sm_count);
+  const Candidate candidate = proposed(c.arch, c.sm_count, c.moves);
   EXPECT_EQ(json_or<std::string>(candidate.config, "strategy", "map"), c.strategy);
   const Verdict verdict = judge(candidate);
   EXPECT_TRUE(verdict.verified()) << "reached " << to_string(verdict.reached) << ": " << verdict.why << "\n"
@@ -114,7 +121,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Case{"broadcast_both", "map"}, Case{"scalar_map", "map"}, Case{"two_maps", "map"},
                     Case{"map_half_odd", "map", module_text("x * y + 0.5", "torch.randn(3, 1667).half(), torch.randn(3, 1).half()")},
                     Case{"softmax_odd_rows", "registers"},
-                    Case{"softmax_cluster_of_two", "cluster", module_text("torch.softmax(x, dim=1)", "torch.randn(3, 60001)"), "sm_90a", 1},
+                    Case{"softmax_stream", "stream", module_text("torch.softmax(x, dim=1)", "torch.randn(3, 40003)"), "sm_90a", 1},
+                    Case{"softmax_cluster_of_four", "cluster", module_text("torch.softmax(x, dim=1)", "torch.randn(3, 60001)"), "sm_90a", 1,
+                         1},
                     Case{"softmax_tall_columns", "column_split", module_text("torch.softmax(x, dim=0)", "torch.randn(500, 33)")},
                     Case{"layer_norm_odd", "registers"},
                     Case{"layer_norm_bf16_rows", "registers",
