@@ -59,7 +59,7 @@ void add_gpu(std::vector<Finding>& out) {
   const auto device = open_cuda_device({});
   if (!device.ok()) {
     out.push_back(missing("GPU", device.error(), false));
-    out.back().hint = "without one, candidates are built and checked, not executed";
+    out.back().hint = "without one, candidates run on the virtual GPU: their times are predicted, not measured";
     return;
   }
   const DeviceInfo info = (*device)->info();
