@@ -109,6 +109,9 @@ class Device {
   // Expected failures of a candidate are Outcomes; an Error means that the device itself cannot be used.
   virtual Result<RunResult> run(const RunRequest& request) = 0;
   virtual Result<TimeResult> time(const TimeRequest& request) = 0;
+  // Gives back memory that is held only to be faster; outputs of earlier runs are gone. Asked for when the oracle, which shares the GPU,
+  // has too little.
+  virtual void trim() {}
   // Whether times are measured (cuda), predicted (virtual) or invented (fake). Reports must say which.
   virtual bool measures_time() const = 0;
 };

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "device/shm.h"
 #include "judge/records.h"
+#include "judge/room.h"
 
 namespace cutegen {
 namespace {
@@ -50,7 +51,7 @@ TrialExecutor::TrialExecutor(Oracle& oracle, Device& device, std::shared_ptr<con
 
 Result<Execution> TrialExecutor::execute(const TrialSpec& spec, const ExecutionOptions& options) {
   if (deadline_.passed(clock_)) return deadline_error("a repeated run");
-  CUTEGEN_TRY(const Trial trial, oracle_.trial(spec, precision_));
+  CUTEGEN_TRY(const Trial trial, with_room(device_, [&] { return oracle_.trial(spec, precision_); }));
   return execute(trial, options);
 }
 

@@ -7,6 +7,7 @@
 #include "judge/accuracy.h"
 #include "judge/check.h"
 #include "judge/executor.h"
+#include "judge/room.h"
 #include "judge/timing.h"
 
 namespace cutegen {
@@ -144,8 +145,9 @@ Result<bool> Evaluation::judge_trials() {
   }
   if (!compared_as_given(specs)) return stop("on the inputs as given the reference itself is not finite, so nothing could be compared");
   verdict_.suite_allclose = std::all_of(executions_.begin(), executions_.end(), [](const Execution& execution) {
-    return std::all_of(execution.comparisons.begin(), execution.comparisons.end(),
-                       [](const OutputComparison& o) { return o.suite_allclose; });
+    // The suite itself knows only its own inputs.
+    return execution.spec.distribution != Distribution::as_given || std::all_of(execution.comparisons.begin(), execution.comparisons.end(),
+                                                                                [](const OutputComparison& o) { return o.suite_allclose; });
   });
   verdict_.reached = Stage::accurate;
   return true;
@@ -159,7 +161,7 @@ bool Evaluation::compared_as_given(const std::vector<TrialSpec>& specs) const {
 }
 
 Result<bool> Evaluation::judge_trial_number(size_t number, const TrialSpec& spec) {
-  CUTEGEN_TRY(const Trial trial, oracle_.trial(spec, policy_.precision));
+  CUTEGEN_TRY(const Trial trial, with_room(device_, [&] { return oracle_.trial(spec, policy_.precision); }));
   if (!trial.reference_finite) {
     TrialEvidence dropped;
     dropped.spec = spec;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "judge/room.h"
 #include "judge/stats.h"
 #include "task/analysis.h"
 
@@ -75,7 +76,8 @@ Result<void> Measurement::prepare(std::shared_ptr<const Build> build) {
   const int64_t bytes = std::max<int64_t>(1, total_bytes(oracle_.task().inputs));
   const auto sets = std::clamp<int64_t>(kRotationBytes / bytes, 1, 3);
   for (int64_t i = 0; i < sets; ++i) {
-    CUTEGEN_TRY(Trial trial, oracle_.timing_inputs(mix_seed(static_cast<uint64_t>(1000 + i), policy_.secret_seed)));
+    const uint64_t seed = mix_seed(static_cast<uint64_t>(1000 + i), policy_.secret_seed);
+    CUTEGEN_TRY(Trial trial, with_room(device_, [&] { return oracle_.timing_inputs(seed); }));
     request_.input_sets.push_back(std::move(trial.inputs));
     request_.params = std::move(trial.params);
   }
@@ -119,7 +121,7 @@ Result<void> Measurement::prime() {
 }
 
 Result<void> Measurement::prime_baseline(Side& side) {
-  const auto samples = oracle_.time_baseline(side.baseline, kWarmup, 1, deadline_);
+  const auto samples = with_room(device_, [&] { return oracle_.time_baseline(side.baseline, kWarmup, 1, deadline_); });
   if (samples.ok()) {
     if (samples->ms.empty()) side.note = samples->note.empty() ? "not available" : samples->note;
     return {};

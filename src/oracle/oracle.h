@@ -79,6 +79,7 @@ class Oracle {
   virtual ~Oracle() = default;
   virtual OracleInfo info() const = 0;
   virtual const Task& task() const = 0;
+  // Errc::unsupported here and below: the memory does not hold it.
   // Draws inputs and computes y64 and yref (kept by the oracle, which evicts old trials when memory is short).
   virtual Result<Trial> trial(const TrialSpec& spec, Precision precision) = 0;
   // Inputs for timing: contents as given under `seed`, no references.

@@ -365,6 +365,23 @@ TEST(Judge, ZerosForATinySoftmaxFail) {
   EXPECT_TRUE(verdict.trials[0].outputs[0].suite_allclose) << "the suite's own check lets zeros through; the verdict must not";
 }
 
+TEST(Judge, AnOracleOutOfMemoryIsGivenTheDevicesSpareMemory) {
+  FakeModule module = elementwise_module(1000, [](auto x) { return x; });
+  Bench bench(
+      [](KernelCall& call) {
+        call.outputs[0] = call.inputs[0];
+        return Outcome{};
+      },
+      module);
+  int asked = 0;
+  bench.oracle.before_trial = [&]() -> std::optional<Error> {
+    if (++asked == 3) return Error{Errc::unsupported, "out of memory while answering 'trial'", "", ""};
+    return std::nullopt;
+  };
+  EXPECT_TRUE(bench.evaluate().verified());
+  EXPECT_EQ(bench.device.trims, 1);
+}
+
 // --- honesty ---
 
 TEST(Judge, ConstantOutputFailsEvenUnderAGenerousC) {

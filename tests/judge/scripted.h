@@ -43,10 +43,11 @@ class KernelDevice : public Device {
   bool measures = true, checksums = false, graphs = false;
   bool ipc_outputs = false;  // outputs claim to be CUDA IPC: the judge cannot read them
   // What the test may look at.
-  int runs = 0, timings = 0;
+  int runs = 0, timings = 0, trims = 0;
 
   DeviceInfo info() const override { return device_info; }
   bool measures_time() const override { return measures; }
+  void trim() override { ++trims; }
 
   Result<RunResult> run(const RunRequest& request) override {
     if (before_run) {

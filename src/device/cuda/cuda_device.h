@@ -38,6 +38,7 @@ class CudaDevice : public Device {
   DeviceInfo info() const override { return info_; }
   Result<RunResult> run(const RunRequest& request) override;
   Result<TimeResult> time(const TimeRequest& request) override;
+  void trim() override { drop_executor(); }  // the next call starts a fresh one
   bool measures_time() const override { return true; }
 
   int executor_pid() const { return executor_pid_; }  // 0 when none is running
