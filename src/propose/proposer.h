@@ -17,12 +17,12 @@ namespace cutegen {
 
 // What a proposer may know of an earlier candidate.
 struct Attempt {
-  int id = 0;                 // the node's number in the run, from 0
-  int parent = -1;            // -1: none
+  int id = 0;       // the node's number in the run, from 0
+  int parent = -1;  // -1: none
   Candidate candidate;
   bool verified = false;
-  std::optional<double> ms;   // median device time, when timed
-  std::string why;            // the verdict's sentence when it fell short
+  std::optional<double> ms;       // median device time, when timed
+  std::string why;                // the verdict's sentence when it fell short
   Json verdict = Json::object();  // judge/verdict.h's JSON: evidence, for proposers that can read it
 };
 
@@ -36,8 +36,8 @@ struct ProposeContext {
 
 struct Proposal {
   Candidate candidate;
-  int parent = -1;            // id of the attempt that it improves, -1 for a fresh start
-  std::string rationale;      // one sentence
+  int parent = -1;        // id of the attempt that it improves, -1 for a fresh start
+  std::string rationale;  // one sentence
 };
 
 class Proposer {

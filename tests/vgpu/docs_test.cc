@@ -22,7 +22,8 @@ std::string table() {
   for (const auto& [section, mnemonics] : sections) {
     std::string list;
     int n = 0;
-    for (const auto& [mnemonic, count] : mnemonics) list += (list.empty() ? "" : ", ") + mnemonic + " (" + std::to_string(count) + ")", n += count;
+    for (const auto& [mnemonic, count] : mnemonics)
+      list += (list.empty() ? "" : ", ") + mnemonic + " (" + std::to_string(count) + ")", n += count;
     s += "| " + section + " | " + list + " | " + std::to_string(n) + " |\n";
     total += n;
   }

@@ -107,7 +107,8 @@ Result<void> Linker::lay_out_variables(Linked& l) {
         f.is_entry && std::find(f.parameters.begin(), f.parameters.end(), static_cast<int32_t>(i)) != f.parameters.end();
     if (kernel_parameter) continue;
     if (v.bytes > kMaxFunctionVariable)
-      return Error{Errc::invalid_input, fmt::format("{}: variable '{}' of {} bytes is too large for its space", module_.name, v.name, v.bytes), "", ""};
+      return Error{Errc::invalid_input,
+                   fmt::format("{}: variable '{}' of {} bytes is too large for its space", module_.name, v.name, v.bytes), "", ""};
     u32& top = v.space == ptx::Space::shared ? shared_top_ : local_top_;
     top = static_cast<u32>(align_up(top, std::max<u32>(v.align, 4)));
     l.variable[i] = top;
