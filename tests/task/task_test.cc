@@ -112,7 +112,7 @@ TEST(TaskHeader, StatesShapesAndTypes) {
       header.find(
           "struct in0 {  // x\n  using type = float;\n  static constexpr int rank = 2;\n  static constexpr int64_t shape[2] = {64, 128};"),
       std::string::npos);
-  EXPECT_NE(header.find("static constexpr int64_t bytes = 8192;\n};\n}  // namespace task"), std::string::npos);
+  EXPECT_NE(header.find("static constexpr int64_t bytes = 8192;\n};\n"), std::string::npos);
 }
 
 TEST(Analysis, CountsUsedBytesAndContractionFlops) {
