@@ -143,7 +143,7 @@ TEST(Diagnostics, ShortensFunctionsAndPaths) {
   EXPECT_EQ(short_function("cute::TiledCopy<A, cute::Layout<B>> [with A=int]"), "cute::TiledCopy<...>");
   EXPECT_EQ(as_included("/opt/cutlass/include/cute/atom/copy_atom.hpp"), "cute/atom/copy_atom.hpp");
   EXPECT_EQ(as_included("./task.h"), "task.h");
-  EXPECT_EQ(as_included("/work/x/candidate.cu"), "candidate.cu");
+  EXPECT_EQ(as_included("/build/x/candidate.cu"), "candidate.cu");
 }
 
 TEST(Diagnostics, LineInformationFollowsInlinedFunctions) {
