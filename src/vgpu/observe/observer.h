@@ -5,6 +5,7 @@
 
 namespace cutegen::vgpu {
 
+struct Cta;
 struct Warp;
 struct Inst;
 
@@ -22,6 +23,32 @@ struct MemoryEvent {
   u32 bytes;  // a lane
 };
 
+// Something that threads synchronise through.
+struct SyncObject {
+  enum class Kind : uint8_t { named_barrier, cluster_barrier, warp, mbarrier, async_group, address };
+  Kind kind = Kind::warp;
+  const Cta* cta = nullptr;  // whose barrier, warp or mbarrier; nullptr for an address in global memory
+  u64 id = 0;                // barrier number; warp index; shared address of the mbarrier in `cta`; number of the group; address
+};
+
+// Contiguous bytes that an asynchronous operation reads or writes. A strided box is announced row by row.
+struct AsyncRange {
+  Access access = Access::load;
+  Space space = Space::global;  // global or shared
+  const Cta* cta = nullptr;     // of a shared range
+  u64 address = 0;              // shared: without the CTA's rank
+  u64 bytes = 0;
+};
+
+// An asynchronous operation as it is issued: cp.async, a bulk or tensor copy, st.async, red.async, wgmma.
+struct AsyncEvent {
+  u64 id = 0;  // of this operation within the launch's worker; async_range and async_end name it again
+  const Warp& warp;
+  const Inst& inst;
+  u32 lane = 0;
+  bool async_proxy = true;  // false: cp.async, which works in the generic proxy
+};
+
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -29,6 +56,15 @@ class Observer {
   virtual void access(const MemoryEvent& event) = 0;                           // before it is checked
   virtual void branch(const Warp& warp, const Inst& inst, bool divergent) = 0;
   virtual void bulk(u64 bytes) = 0;  // an asynchronous copy
+
+  virtual void cta_begin(const Cta&) {}
+  virtual void cta_end(const Cta&) {}
+  // What these lanes did before a release happens before what others do after an acquire of the same object that follows it.
+  virtual void release(const Warp&, u32 /*mask*/, const SyncObject&) {}
+  virtual void acquire(const Warp&, u32 /*mask*/, const SyncObject&) {}
+  virtual void async_begin(const AsyncEvent&) {}
+  virtual void async_range(u64 /*id*/, const AsyncRange&) {}                 // after async_begin, before async_end
+  virtual void async_end(u64 /*id*/, const SyncObject& /*completes_on*/) {}  // its effects are released to the object
 };
 
 }  // namespace cutegen::vgpu
