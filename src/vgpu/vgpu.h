@@ -46,7 +46,8 @@ struct KernelInfo {
   Dim3 cluster{0, 0, 0};           // .reqnctapercluster
 };
 
-struct Image;  // link/image.h
+struct Image;        // link/image.h
+class WrittenBytes;  // mem/written.h
 
 // A loaded PTX module. Immutable; shared between threads and launches. Module-scope variables (.global) belong to a Memory, not to the
 // Program.
@@ -78,6 +79,7 @@ class Memory {
     bool writable = true;
     bool freed = false;
     std::unique_ptr<char[]> owned;
+    std::shared_ptr<WrittenBytes> written;  // nullptr: all of it counts as initialised
   };
   Memory() = default;
   Memory(const Memory&) = delete;
@@ -90,6 +92,11 @@ class Memory {
   uint64_t map_read_only(std::string name, const void* host, uint64_t bytes);
   void release(uint64_t address);
   void* host(uint64_t address) const;  // nullptr when no live buffer holds it
+
+  // From now on the buffer's bytes count as undefined until a kernel or mark_written() writes them; the checks report reads of them.
+  void mark_undefined(uint64_t address);
+  bool has_undefined() const;                           // whether any live buffer was marked so
+  void mark_written(uint64_t address, uint64_t bytes);  // by a copy or fill from the host
 
   const Buffer* find(uint64_t address) const;     // the live or freed buffer that holds the address
   const Buffer* nearest(uint64_t address) const;  // for messages; nullptr when there is none
@@ -111,10 +118,19 @@ struct LaunchConfig {
   std::vector<uint8_t> arguments;  // packed as KernelInfo::parameters says
 };
 
+// What is looked for beyond memory safety (bounds, alignment, lifetime), barriers and deadlock, which every mode checks. The checks and
+// what they cost are listed in docs/vgpu-checks.md.
+enum class Checks {
+  fast,     // nothing more
+  checked,  // what costs little
+  full,     // everything; on one host thread
+};
+
 struct LaunchOptions {
   int threads = 0;  // host threads; 0: the machine's
   bool deterministic =
       true;  // a kernel whose result may depend on the order of CTAs (atomics that return a value or add floats) runs on one thread
+  Checks checks = Checks::checked;
   bool count = false;                    // fill LaunchResult::counters
   uint64_t max_warp_instructions = 0;    // 0: no limit
   Seconds time_limit{0};                 // 0: none
@@ -134,6 +150,13 @@ enum class FaultKind {
   instruction_limit,
   time_limit,
   invalid_launch,
+  // Found by the checks; execution goes on.
+  uninitialised,
+  race,
+  missing_wait,      // for an asynchronous operation
+  missing_fence,     // between proxies
+  unfinished_async,  // at the end of the thread that started it
+  mbarrier_misuse,
 };
 const char* to_string(FaultKind kind);  // "out_of_bounds"
 
@@ -151,6 +174,13 @@ struct Fault {
   uint64_t address = 0;
   std::string buffer;    // nearest buffer, for memory faults
   int64_t distance = 0;  // bytes past its end (positive) or before its start (negative); 0 inside
+};
+
+// What a check has found: the first of all the occurrences with the same kind, instruction and partner.
+struct Finding : Fault {
+  std::string check;    // which check found it: "shared-race"
+  std::string related;  // "file:line" of the other side (the earlier access, the copy), empty when there is none
+  uint64_t count = 1;   // how often
 };
 
 // PTX instructions are counted, not machine instructions. Names follow Nsight Compute where it has one.
@@ -175,10 +205,12 @@ struct Counters {
 
 struct LaunchResult {
   std::optional<Fault> fault;
-  Counters counters;  // filled when LaunchOptions::count
+  std::vector<Finding> findings;  // of the checks, in order of source line; the launch has run to its end all the same
+  Counters counters;              // filled when LaunchOptions::count
   uint64_t warp_instructions = 0;
   std::string output;  // printf, CTA by CTA
   bool ok() const { return !fault.has_value(); }
+  bool clean() const { return ok() && findings.empty(); }
 };
 
 // Runs one kernel to its end. Safe to call from several threads with different Memory objects.

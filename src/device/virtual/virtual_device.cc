@@ -25,7 +25,13 @@ OutcomeKind outcome_of(const vgpu::Fault& fault) {
     case FaultKind::misaligned: return OutcomeKind::misaligned_address;
     case FaultKind::read_only: return OutcomeKind::input_modified;
     case FaultKind::barrier_divergence:
-    case FaultKind::deadlock: return OutcomeKind::check_failed;
+    case FaultKind::deadlock:
+    case FaultKind::uninitialised:
+    case FaultKind::race:
+    case FaultKind::missing_wait:
+    case FaultKind::missing_fence:
+    case FaultKind::unfinished_async:
+    case FaultKind::mbarrier_misuse: return OutcomeKind::check_failed;
     case FaultKind::trap:
     case FaultKind::assertion: return OutcomeKind::assert_or_trap;
     case FaultKind::illegal_instruction: return OutcomeKind::illegal_instruction;

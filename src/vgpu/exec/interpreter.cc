@@ -23,8 +23,9 @@ bool Interpreter::run(u32 slice) {
     const int ready = ready_fragment();
     if (ready < 0) break;
     ran = true;
-    const Next next = port_.observer != nullptr ? run_fragment<true>(static_cast<size_t>(ready), slice)
-                                                : run_fragment<false>(static_cast<size_t>(ready), slice);
+    const bool watched = port_.observer != nullptr && port_.observer->every_instruction;
+    const Next next =
+        watched ? run_fragment<true>(static_cast<size_t>(ready), slice) : run_fragment<false>(static_cast<size_t>(ready), slice);
     if (next == Next::end_slice) break;
     // A fragment that used up its slice goes to the bottom, so that the others get their turn.
     if (slice == 0 && warp_.fragments.size() > 1) std::rotate(warp_.fragments.begin(), warp_.fragments.end() - 1, warp_.fragments.end());
@@ -202,6 +203,13 @@ Interpreter::Next Interpreter::return_lanes(size_t index, u32 lanes) {
   return Next::switch_fragment;
 }
 
+void Interpreter::run_collective(const Inst& in, u32 mask) {
+  const SyncObject object{SyncObject::Kind::warp, &cta_, warp_.index};
+  if (port_.observer != nullptr) port_.observer->release(warp_, mask, object);
+  in.body(warp_, in, mask);
+  if (port_.observer != nullptr) port_.observer->acquire(warp_, mask, object);
+}
+
 // An instruction for the lanes named in its member mask: runs when all of them that still live are here, in one fragment or in several.
 Interpreter::Next Interpreter::collective(size_t index, const Inst& in, u32 mask) {
   const u32 lane = static_cast<u32>(std::countr_zero(mask));
@@ -209,7 +217,7 @@ Interpreter::Next Interpreter::collective(size_t index, const Inst& in, u32 mask
   const u32 needed = members & warp_.live();
   Fragment& f = warp_.fragments[index];
   if ((needed & ~mask) == 0) [[likely]] {
-    if (const u32 m = mask & members; m != 0) in.body(warp_, in, m);
+    if (const u32 m = mask & members; m != 0) run_collective(in, m);
     ++f.pc;
     return Next::go_on;
   }
@@ -221,7 +229,7 @@ Interpreter::Next Interpreter::collective(size_t index, const Inst& in, u32 mask
     f.members = mask;
     return Next::switch_fragment;
   }
-  in.body(warp_, in, here & members);
+  run_collective(in, here & members);
   for (Fragment& g : warp_.fragments) {
     if (g.pc != f.pc || (&g != &f && g.wait != Fragment::Wait::members)) continue;
     g.wait = Fragment::Wait::none;
@@ -257,6 +265,7 @@ Interpreter::Next Interpreter::barrier(size_t index, const Inst& in, u32 mask) {
   if (b.arrived != 0 && b.expected != count)
     port_.fault(FaultKind::barrier_divergence, fmt::format("barrier {} expects {} threads here and {} elsewhere", id, count, b.expected),
                 lane);
+  if (port_.observer != nullptr) port_.observer->release(warp_, mask, {SyncObject::Kind::named_barrier, &cta_, id});
   b.expected = count;
   b.arrived += mask == warp_.live() ? kLanes : static_cast<u32>(std::popcount(mask));
   if (reduces) {
@@ -288,6 +297,7 @@ void Interpreter::complete_barrier(u32 id) {
     for (Fragment& f : w.fragments) {
       if (f.wait != Fragment::Wait::barrier || f.barrier != id) continue;
       f.wait = Fragment::Wait::none;
+      if (port_.observer != nullptr) port_.observer->acquire(w, f.mask, {SyncObject::Kind::named_barrier, &cta_, id});
       const Inst& in = code_[f.pc - 1];
       if ((in.param & kRedPopc) != 0) {
         for (int i = 0; i < kLanes; ++i)
@@ -305,9 +315,15 @@ Interpreter::Next Interpreter::cluster_barrier(size_t index, const Inst& in, u32
   if (in.kind == Kind::cluster_arrive) {
     warp_.cluster_arrivals = unit_.phase + 1;
     unit_.arrived += static_cast<u32>(std::popcount(mask));
+    if (port_.observer != nullptr)
+      port_.observer->release(warp_, mask, {SyncObject::Kind::cluster_barrier, unit_.by_rank_[0], warp_.cluster_arrivals});
     return Next::go_on;  // completed by the unit, which knows all CTAs
   }
-  if (unit_.phase >= warp_.cluster_arrivals) return Next::go_on;
+  if (unit_.phase >= warp_.cluster_arrivals) {
+    if (port_.observer != nullptr)
+      port_.observer->acquire(warp_, mask, {SyncObject::Kind::cluster_barrier, unit_.by_rank_[0], warp_.cluster_arrivals});
+    return Next::go_on;
+  }
   f.wait = Fragment::Wait::cluster;
   f.cluster_phase = warp_.cluster_arrivals;
   return Next::switch_fragment;

@@ -23,6 +23,7 @@ class Interpreter {
   Next end_lanes(size_t index, u32 lanes);
   Next return_lanes(size_t index, u32 lanes);
   Next collective(size_t index, const Inst& in, u32 mask);
+  void run_collective(const Inst& in, u32 mask);
   Next barrier(size_t index, const Inst& in, u32 mask);
   Next cluster_barrier(size_t index, const Inst& in, u32 mask);
   s32 new_join(s32 pc, u32 expected, s32 parent, bool is_return);

@@ -7,7 +7,9 @@
 #include "vgpu/exec/report.h"
 #include "vgpu/exec/unit.h"
 #include "vgpu/isa/registry.h"
+#include "vgpu/observe/check.h"
 #include "vgpu/observe/counters.h"
+#include "vgpu/observe/observer_list.h"
 
 namespace cutegen::vgpu {
 namespace {
@@ -62,6 +64,7 @@ struct Run {
   std::optional<Fault> fault;
   std::map<u64, std::string> outputs;
   Counters counters;
+  FindingLog findings{*grid.image, grid};
 
   void record(Fault f, u64 unit) {
     const std::lock_guard lock(mutex);
@@ -85,6 +88,8 @@ struct Run {
   bool step(Unit& unit, Port& port) {
     try {
       const bool more = unit.step(port) != Progress::done;
+      if (!more && port.observer != nullptr)
+        for (const CtaState& cta : unit.ctas()) port.observer->cta_end(cta);
       if (more) check_limits(port);
       if (!more) keep_output(unit);
       return more;
@@ -99,8 +104,12 @@ struct Run {
 
 void Run::work() {
   Port port(memory, grid.image->code.size());
-  CounterObserver observer(*grid.image);
-  port.observer = options.count ? &observer : nullptr;
+  CounterObserver counter(*grid.image);
+  const auto checks = make_checks({*grid.image, grid, memory, module, findings, options.checks});
+  ObserverList observers;
+  if (options.count) observers.add(&counter);
+  for (const auto& check : checks) observers.add(check.get());
+  port.observer = observers.as_one();
   port.params = reinterpret_cast<const char*>(config.arguments.data());
   port.param_bytes = static_cast<u32>(config.arguments.size());
   port.module = module;
@@ -109,6 +118,8 @@ void Run::work() {
     const u64 index = next.fetch_add(1);
     if (index < units && index < first_fault.load()) {
       resident.push_back(std::make_unique<Unit>(grid, index));
+      if (port.observer != nullptr)
+        for (const CtaState& cta : resident.back()->ctas()) port.observer->cta_begin(cta);
       if (grid.cooperative) continue;  // all of them first
     }
     if (resident.empty()) break;
@@ -120,10 +131,11 @@ void Run::work() {
   }
   instructions += port.instructions;
   const std::lock_guard lock(mutex);
-  if (options.count) counters.add(observer.counters());
+  if (options.count) counters.add(counter.counters());
 }
 
 int worker_count(const Image& image, const LaunchOptions& o, bool cooperative, u64 units) {
+  if (o.checks == Checks::full) return 1;  // accesses of all CTAs are compared
   if (o.deterministic && (image.order_sensitive || cooperative)) return 1;
   const u64 wanted = o.threads > 0 ? static_cast<u64>(o.threads) : std::max(1u, std::thread::hardware_concurrency());
   return static_cast<int>(std::min(wanted, units));
@@ -212,6 +224,7 @@ LaunchResult launch(const Program& program, Memory& memory, const LaunchConfig& 
   for (std::thread& t : threads) t.join();
   if (config.cooperative) memory.release(grid.workspace);
   result.fault = std::move(run.fault);
+  result.findings = run.findings.take();
   result.counters = std::move(run.counters);
   result.warp_instructions = run.instructions;
   for (auto& [unit, text] : run.outputs) result.output += text;

@@ -163,7 +163,11 @@ Progress Unit::step(Port& port) {
     for (CtaState& cta : ctas_)
       for (WarpState& w : cta.warps)
         for (Fragment& f : w.fragments)
-          if (f.wait == Fragment::Wait::cluster && phase >= f.cluster_phase) f.wait = Fragment::Wait::none;
+          if (f.wait == Fragment::Wait::cluster && phase >= f.cluster_phase) {
+            f.wait = Fragment::Wait::none;
+            if (port.observer != nullptr)
+              port.observer->acquire(w, f.mask, {SyncObject::Kind::cluster_barrier, &ctas_[0], f.cluster_phase});
+          }
     all_spinning = false;
   }
   for (const CtaState& cta : ctas_)  // warps that ended in this pass leave the count

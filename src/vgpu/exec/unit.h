@@ -80,6 +80,7 @@ class Unit : public Cluster {
   const WarpState* faulting_warp() const { return current_; }
   const CtaState* faulting_cta() const { return current_cta_; }
   u64 index() const { return index_; }
+  const std::vector<CtaState>& ctas() const { return ctas_; }
   std::string output;
 
  private:

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "vgpu/mem/written.h"
 #include "vgpu/vgpu.h"
 
 namespace cutegen::vgpu {
@@ -61,6 +62,19 @@ const Memory::Buffer* Memory::nearest(uint64_t address) const {
     if (d < best_distance || (d == best_distance && best != nullptr && best->freed)) best = b.get(), best_distance = d;
   }
   return best;
+}
+
+void Memory::mark_undefined(uint64_t address) {
+  for (const auto& b : buffers_)
+    if (b->base == address && !b->freed) b->written = std::make_shared<WrittenBytes>(b->bytes);
+}
+
+bool Memory::has_undefined() const {
+  return std::any_of(buffers_.begin(), buffers_.end(), [](const auto& b) { return !b->freed && b->written != nullptr; });
+}
+
+void Memory::mark_written(uint64_t address, uint64_t bytes) {
+  if (const Buffer* b = find(address); b != nullptr && b->written != nullptr) b->written->set(address - b->base, bytes);
 }
 
 void* Memory::host(uint64_t address) const {

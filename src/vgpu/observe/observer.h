@@ -28,7 +28,7 @@ struct SyncObject {
   enum class Kind : uint8_t { named_barrier, cluster_barrier, warp, mbarrier, async_group, address };
   Kind kind = Kind::warp;
   const Cta* cta = nullptr;  // whose barrier, warp or mbarrier; nullptr for an address in global memory
-  u64 id = 0;                // barrier number; warp index; shared address of the mbarrier in `cta`; number of the group; address
+  u64 id = 0;                // barrier number; its phase; warp index; shared address of the mbarrier in `cta`; number of the group; address
 };
 
 // Contiguous bytes that an asynchronous operation reads or writes. A strided box is announced row by row.
@@ -52,6 +52,7 @@ struct AsyncEvent {
 class Observer {
  public:
   virtual ~Observer() = default;
+  bool every_instruction = true;                                               // false: `instruction` need not be called
   virtual void instruction(const Warp& warp, const Inst& inst, u32 mask) = 0;  // before it executes; mask may be 0 when predicated off
   virtual void access(const MemoryEvent& event) = 0;                           // before it is checked
   virtual void branch(const Warp& warp, const Inst& inst, bool divergent) = 0;
