@@ -1,0 +1,37 @@
+// Runs a case on the virtual GPU.
+#pragma once
+
+#include "vgpu/differential/inputs.h"
+#include "vgpu/differential/kernel.h"
+#include "vgpu/support.h"
+
+namespace cutegen::differential {
+
+// The result columns one after the other, each result in as many bytes as it has: what scripts/gpu/differential_run.cc writes. An error
+// says why there is none.
+inline Result<std::string> execute(const Case& c) {
+  std::vector<uint64_t> in, out(c.rows * c.result_bytes.size()), scratch(c.rows * 4);
+  for (size_t i = 0; i < c.kinds.size(); ++i) {
+    const std::vector<uint64_t> operand = column(c.name, i, c.kinds[i], c.rows, c.tile);
+    in.insert(in.end(), operand.begin(), operand.end());
+  }
+  in.resize(std::max<size_t>(in.size(), 1));
+  auto program = vgpu::load_ptx(ptx_header() + entry_text(c, "t"), c.name);
+  if (!program.ok()) return program.error();
+  vgpu::Memory memory;
+  vgpu::LaunchConfig config;
+  config.kernel = "t", config.grid = {static_cast<uint32_t>(c.rows / c.block)}, config.block = {c.block};
+  config.arguments = vgpu::pack_arguments(vgpu::map(memory, "in", in), vgpu::map(memory, "out", out), uint64_t{c.rows * 8},
+                                          vgpu::map(memory, "scratch", scratch));
+  vgpu::LaunchOptions options;
+  options.threads = 1;
+  const vgpu::LaunchResult run = vgpu::launch(**program, memory, config, options);
+  if (!run.ok()) return Error{Errc::internal, run.fault->message, "", ""};
+  std::string packed;
+  for (size_t r = 0; r < c.result_bytes.size(); ++r)
+    for (size_t row = 0; row < c.rows; ++row)
+      packed.append(reinterpret_cast<const char*>(&out[r * c.rows + row]), static_cast<size_t>(c.result_bytes[r]));
+  return packed;
+}
+
+}  // namespace cutegen::differential
