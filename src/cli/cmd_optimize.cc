@@ -12,7 +12,7 @@ namespace {
 struct Options {
   RunConfig config;
   std::filesystem::path run;
-  bool fresh = false, json = false;
+  bool fresh = false, json = false, share_gpu = false;
 };
 
 Result<std::unique_ptr<Store>> create_store(FreshRunDir& dir, const RunConfig& config) {
@@ -29,7 +29,7 @@ ExitCode optimize(Options options) {
   auto dir = FreshRunDir::make(options.run.empty() ? default_run_dir(options.config.task.stem().string()) : options.run);
   if (!dir.ok()) return fail(dir.error(), options.json);
   Interrupt interrupt;
-  auto session = open_session(options.config, dir->path());
+  auto session = open_session(options.config, dir->path(), options.share_gpu ? HoldGpu::while_judging : HoldGpu::whole_run);
   if (!session.ok()) return fail(session.error(), options.json);
   auto store = create_store(*dir, options.config);
   if (!store.ok()) return fail(store.error(), options.json);
@@ -47,6 +47,7 @@ void add_optimize(CLI::App& app, Action& action) {
   command->add_option("--run", options->run, "directory of the run (default: runs/TASK-UTC-N)");
   command->add_option("--seed", options->config.seed, "of the judge's inputs; 0: drawn")->capture_default_str();
   command->add_flag("--fresh", options->fresh, "judge candidates again that earlier runs have judged");
+  command->add_flag("--share-gpu", options->share_gpu, "hold the GPU only while a candidate is judged, for runs beside each other");
   command->add_flag("--json", options->json, "the result as JSON on stdout");
   command->callback([options, &action] { action = [options] { return optimize(*options); }; });
 }

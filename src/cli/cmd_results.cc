@@ -4,9 +4,7 @@
 #include "base/clock.h"
 #include "cli/command.h"
 #include "cli/console.h"
-#include "cli/run_config.h"
-#include "cli/summary.h"
-#include "report/results.h"
+#include "cli/outcome.h"
 
 namespace cutegen::cli {
 namespace {
@@ -17,30 +15,11 @@ struct Options {
   std::string suite, command;
 };
 
-Result<TaskResult> task_result(const std::filesystem::path& run, ResultsHeader& header) {
-  CUTEGEN_TRY(const auto store, Store::open(run, true));
-  CUTEGEN_TRY(const Summary summary, summarise(*store));
-  CUTEGEN_TRY(const auto stored, store->meta("config"));
-  CUTEGEN_TRY(const RunConfig config, run_config_from_json(stored.value_or(Json::object())));
-  header.device = json_or<std::string>(summary.device, "name", "none");
-  header.driver = json_or<std::string>(summary.device, "driver", "");
-  const Json oracle = summary.tools.value("oracle", Json::object());
-  header.cuda = json_or<std::string>(oracle, "cuda", "");
-  header.torch = json_or<std::string>(oracle, "torch", "");
-  TaskResult result;
-  result.id = suite_id(summary.task_file);
-  result.task_class = config.explore_policy().precision;
-  result.verdict = summary.verdict;
-  result.proposer = config.proposer;
-  result.why_short = summary.result ? summary.result->why_none : "the run is unfinished";
-  return result;
-}
-
 Result<void> write(const Options& options) {
   ResultsHeader header{"", "", "", "", system_clock().utc_iso8601(), options.command, options.suite};
   std::vector<TaskResult> tasks;
   for (const auto& run : options.runs) {
-    CUTEGEN_TRY(TaskResult result, task_result(run, header));
+    CUTEGEN_TRY(TaskResult result, run_outcome(run, header));
     tasks.push_back(std::move(result));
   }
   return write_results(options.output, results_json(header, tasks));

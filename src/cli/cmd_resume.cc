@@ -11,7 +11,7 @@ namespace {
 struct Options {
   std::filesystem::path run;
   RunConfig budget;  // only what was given counts
-  bool seconds_given = false, candidates_given = false, fresh = false, json = false;
+  bool seconds_given = false, candidates_given = false, fresh = false, json = false, share_gpu = false;
 };
 
 ExitCode resume(const Options& options) {
@@ -22,7 +22,7 @@ ExitCode resume(const Options& options) {
   if (options.seconds_given) config->budget_seconds = options.budget.budget_seconds;
   if (options.candidates_given) config->max_candidates = options.budget.max_candidates;
   Interrupt interrupt;
-  auto session = open_session(*config, options.run);
+  auto session = open_session(*config, options.run, options.share_gpu ? HoldGpu::while_judging : HoldGpu::whole_run);
   if (!session.ok()) return fail(session.error(), options.json);
   if (auto same = check_same_run(*session, **store); !same.ok()) return fail(same.error(), options.json);
   return drive(*session, **store, *config, !options.fresh, interrupt, options.json);
@@ -36,6 +36,7 @@ void add_resume(CLI::App& app, Action& action) {
   command->add_option("RUN", options->run, "directory of the run")->required();
   add_budget_options(*command, options->budget);
   command->add_flag("--fresh", options->fresh, "judge candidates again that earlier runs have judged");
+  command->add_flag("--share-gpu", options->share_gpu, "hold the GPU only while a candidate is judged, for runs beside each other");
   command->add_flag("--json", options->json, "the result as JSON on stdout");
   command->callback([options, command, &action] {
     options->seconds_given = command->count("--budget-seconds") > 0;

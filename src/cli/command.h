@@ -16,6 +16,7 @@ void add_eval(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
 void add_resume(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
+void add_bench(CLI::App& app, Action& action);
 void add_results(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);

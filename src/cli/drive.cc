@@ -41,6 +41,7 @@ ExitCode drive(Session& session, Store& store, const RunConfig& config, bool use
   interrupt.set_last_words([run] { last_words(run); });
   const VerdictCache cache(cache_dir() / "verdicts");
   SearchConfig search = config.search(session.build_only);
+  search.hold = session.hold;
   if (use_cached) search.cache = &cache;
   Progress progress(stderr_is_terminal());
   const auto result =

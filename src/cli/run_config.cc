@@ -52,6 +52,10 @@ void RunConfig::draw_seed() {
 
 void add_judging_options(CLI::App& command, RunConfig& config) {
   command.add_option("TASK", config.task, "a Python file with Model, get_inputs and get_init_inputs")->required();
+  add_device_options(command, config);
+}
+
+void add_device_options(CLI::App& command, RunConfig& config) {
   command.add_option("--device", config.device, "where candidates run")
       ->check(CLI::IsMember({"auto", "cuda", "virtual", "none"}))
       ->capture_default_str();

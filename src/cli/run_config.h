@@ -28,8 +28,9 @@ struct RunConfig {
   void draw_seed();
 };
 
-// TASK, --device, --precision: of every command that judges.
+// TASK, --device, --precision: of every command that judges one task.
 void add_judging_options(CLI::App& command, RunConfig& config);
+void add_device_options(CLI::App& command, RunConfig& config);  // without TASK
 void add_budget_options(CLI::App& command, RunConfig& config);
 
 Json to_json(const RunConfig& config);

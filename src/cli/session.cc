@@ -27,15 +27,20 @@ class NoDevice final : public Device {
   static Error refuse() { return Error{Errc::internal, "a candidate was to be executed without a device", "", ""}; }
 };
 
+Result<std::unique_ptr<Lease>> wait_for_lease(const std::string& gpu) {
+  return acquire_gpu_lease(gpu, Deadline::in(system_clock(), Seconds(kLeaseSeconds)));
+}
+
 Result<void> lease_gpu(Session& session) {
   const DeviceInfo info = session.device->info();
   const std::string gpu = info.uuid.empty() ? "0" : info.uuid;
   auto lease = acquire_gpu_lease(gpu, Deadline::in(system_clock(), Seconds(kLeaseNoteSeconds)));
   if (!lease.ok() && lease.error().code == Errc::timeout) {
     note("waiting for the GPU: " + lease.error().message);
-    lease = acquire_gpu_lease(gpu, Deadline::in(system_clock(), Seconds(kLeaseSeconds)));
+    lease = wait_for_lease(gpu);
   }
   CUTEGEN_TRY(session.lease, std::move(lease));
+  session.hold = [gpu] { return wait_for_lease(gpu); };
   return {};
 }
 
@@ -113,7 +118,7 @@ Result<std::unique_ptr<Oracle>> open_oracle(const fs::path& task, const std::str
   return start_python_oracle(config);
 }
 
-Result<Session> open_session(const RunConfig& config, const fs::path& log_dir) {
+Result<Session> open_session(const RunConfig& config, const fs::path& log_dir, HoldGpu hold) {
   CUTEGEN_CHECK(check_file(config.task, "task file"));
   Session session;
   CUTEGEN_TRY(session.proposer, make_proposer(config.proposer));
@@ -122,6 +127,10 @@ Result<Session> open_session(const RunConfig& config, const fs::path& log_dir) {
   if (!session.build_only) toolchain.arch = session.device->info().arch;
   CUTEGEN_TRY(session.toolchain, make_nvcc_toolchain(toolchain));
   CUTEGEN_TRY(session.oracle, open_oracle(config.task, session.device->measures_time() ? "auto" : "cpu", log_dir));
+  if (hold == HoldGpu::while_judging)
+    session.lease.reset();
+  else
+    session.hold = {};
   return session;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -15,8 +16,12 @@
 
 namespace cutegen::cli {
 
+// How long a run keeps other processes of cutegen from the GPU.
+enum class HoldGpu { whole_run, while_judging };
+
 struct Session {
-  std::unique_ptr<Lease> lease;  // of the GPU; absent without one
+  std::unique_ptr<Lease> lease;                          // of the GPU; absent without one, and with while_judging
+  std::function<Result<std::unique_ptr<Lease>>()> hold;  // while_judging: SearchConfig::hold
   std::unique_ptr<Device> device;
   std::unique_ptr<Oracle> oracle;
   std::unique_ptr<Toolchain> toolchain;
@@ -28,7 +33,7 @@ struct Session {
 };
 
 // `log_dir` gets oracle.log and executor.log. Cheap mistakes (no such file, unknown proposer) are found before anything is started.
-Result<Session> open_session(const RunConfig& config, const std::filesystem::path& log_dir);
+Result<Session> open_session(const RunConfig& config, const std::filesystem::path& log_dir, HoldGpu hold = HoldGpu::whole_run);
 // Only the oracle, for what needs no device.
 Result<std::unique_ptr<Oracle>> open_oracle(const std::filesystem::path& task, const std::string& device,
                                             const std::filesystem::path& log_dir);

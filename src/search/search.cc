@@ -43,7 +43,16 @@ class Loop {
   const Task& task() const { return parts_.oracle.task(); }
   bool cancelled() const { return cancelled_ && cancelled_(); }
   double elapsed_s() const { return earlier_s_ + session_s(); }
-  double session_s() const { return Seconds(parts_.clock.now() - begin_).count(); }
+  double session_s() const { return Seconds(parts_.clock.now() - begin_ - waited_).count(); }
+
+  // Judges with the device held.
+  Result<Verdict> evaluate(const Candidate& candidate, const JudgePolicy& policy, Seconds limit) {
+    if (!config_.hold) return evaluate_(candidate, policy, Deadline::in(parts_.clock, limit));
+    const Nanoseconds asked = parts_.clock.now();
+    CUTEGEN_TRY(const std::unique_ptr<Lease> lease, config_.hold());
+    waited_ += parts_.clock.now() - asked;
+    return evaluate_(candidate, policy, Deadline::in(parts_.clock, limit));
+  }
 
   Result<SearchResult> explore_and_finish() {
     CUTEGEN_TRY(history_, History::load(parts_.store));
@@ -143,7 +152,7 @@ class Loop {
     }
     if (cancelled()) return std::optional<Judged>();
     CUTEGEN_TRY(Verdict verdict, config_.build_only ? Result<Verdict>(build_only_verdict(task(), candidate, *built))
-                                                    : evaluate_(candidate, config_.explore, deadline));
+                                                    : evaluate(candidate, config_.explore, deadline.left(parts_.clock)));
     if (config_.cache != nullptr && !config_.build_only) {
       if (auto kept = config_.cache->put(key, verdict); !kept.ok()) spdlog::warn("verdict not cached: {}", kept.error().message);
     }
@@ -151,8 +160,8 @@ class Loop {
   }
 
   Result<std::optional<Judged>> judged_without_hash(const Candidate& candidate, Deadline deadline) {
-    CUTEGEN_TRY(Verdict verdict,
-                config_.build_only ? build_only(toolchain_, task(), candidate, deadline) : evaluate_(candidate, config_.explore, deadline));
+    CUTEGEN_TRY(Verdict verdict, config_.build_only ? build_only(toolchain_, task(), candidate, deadline)
+                                                    : evaluate(candidate, config_.explore, deadline.left(parts_.clock)));
     return std::optional(Judged{std::move(verdict), {}, "verdict"});
   }
 
@@ -202,7 +211,7 @@ class Loop {
         return {};
       }
       report(id, "final", nullptr);
-      CUTEGEN_TRY(Verdict verdict, evaluate_(history_.candidate(id), config_.final, Deadline::in(parts_.clock, config_.final_limit)));
+      CUTEGEN_TRY(Verdict verdict, evaluate(history_.candidate(id), config_.final, config_.final_limit));
       if (verdict.verified() || verdict.incomplete) {  // incomplete: its exploring verdict stands
         result.best = id;
         result.why_none.clear();
@@ -242,7 +251,7 @@ class Loop {
   DeviceInfo device_info_;
   Analysis analysis_;
   History history_;
-  Nanoseconds begin_{0};
+  Nanoseconds begin_{0}, waited_{0};
   double earlier_s_ = 0;
   std::string unsupported_;
 };

@@ -45,6 +45,8 @@ class CliTest : public testing::Test {
     write("no_plan.cu", "#include <cute/tensor.hpp>\nextern \"C\" __global__ void k(float* y) { y[0] = 1.0f; }\n");
     write("file", "x");
     fs::create_directories(path("folder"));
+    fs::create_directories(path("suite/level1"));
+    write("suite/level1/2_good.py", kGoodTask);
     fs::create_directories(path("no_run"));
     fs::create_directories(path("damaged_run"));
     write("damaged_run/run.db", "SQLite format 3" + std::string(1, '\0') + std::string(500, 'x'));
@@ -123,6 +125,10 @@ const Row kRows[] = {
     {"resume of a run without options", {"resume", "@empty_run"}, 2, "holds no options to resume with"},
     {"export of a run without a kernel", {"export", "@empty_run", "--format", "cu"}, 1, "no verified kernel"},
     {"export of a node that is not there", {"export", "@empty_run", "--node", "3"}, 2, "has no node 3"},
+    {"bench of nothing", {"bench", "@absent"}, 2, "there is no folder"},
+    {"bench of a folder without tasks", {"bench", "@folder"}, 2, "holds no task"},
+    {"bench of no such task", {"bench", "@suite", "--only", "level1/7"}, 2, "fits 'level1/7'"},
+    {"bench without workers", {"bench", "@suite", "--workers", "0"}, 2, "--workers"},
     {"export to an unknown format", {"export", "@empty_run", "--format", "exe"}, 2, "--format"},
 };
 
