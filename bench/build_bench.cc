@@ -1,9 +1,9 @@
 // Seconds of a cold build, and milliseconds of the same build found in the cache.
 //
-//   build_bench [Google Benchmark flags] [CANDIDATE.cu ...]
+//   build_bench [Google Benchmark flags] [--task=TASK.py] [CANDIDATE.cu ...]
 //
-// Without files: candidates of this file, one plain and one that includes CuTe. Files are built for a task of one fp32 input and output of
-// [4096, 4096]; those that need another task fail, and the benchmark says so.
+// Without files: candidates of this file, one plain and one that includes CuTe. Files are built for TASK.py, else for a task of one fp32
+// input and output of [4096, 4096]; those that need another task fail, and the benchmark says so.
 #include <benchmark/benchmark.h>
 
 #include <filesystem>
@@ -12,11 +12,14 @@
 #include <vector>
 
 #include "base/fs.h"
+#include "oracle/python_oracle.h"
 #include "toolchain/nvcc.h"
 
 namespace {
 
 using namespace cutegen;
+
+constexpr const char* kTaskFlag = "--task=";
 
 constexpr const char* kPlain = R"(#include <cutegen/kernel.cuh>
 extern "C" __global__ void __launch_bounds__(256) twice(float const* x, float* y, int64_t n) {
@@ -52,7 +55,7 @@ Task square_task() {
 }
 
 // One build in a cache under `root`; says why when it does not succeed.
-bool build(benchmark::State& state, const std::filesystem::path& root, const std::string& source) {
+bool build(benchmark::State& state, const std::filesystem::path& root, const Task& task, const std::string& source) {
   ToolchainConfig config;
   config.cache = root;
   const auto toolchain = make_nvcc_toolchain(config);
@@ -60,48 +63,70 @@ bool build(benchmark::State& state, const std::filesystem::path& root, const std
   Candidate candidate;
   candidate.source = source;
   candidate.backend = Backend::cuda;
-  const auto outcome = (*toolchain)->build(square_task(), candidate, Deadline::in(system_clock(), Seconds(600)));
+  const auto outcome = (*toolchain)->build(task, candidate, Deadline::in(system_clock(), Seconds(600)));
   if (!outcome.ok()) return state.SkipWithError(outcome.error().message.c_str()), false;
   if (outcome->failure) return state.SkipWithError(outcome->failure->summary().c_str()), false;
   return true;
 }
 
-void cold(benchmark::State& state, const std::string& source) {
+void cold(benchmark::State& state, const Task& task, const std::string& source) {
   for (auto _ : state) {
     state.PauseTiming();
     const auto root = TempDir::make("build-bench-");
     state.ResumeTiming();
-    if (!root.ok() || !build(state, root->path(), source)) return;
+    if (!root.ok() || !build(state, root->path(), task, source)) return;
   }
 }
 
-void cached(benchmark::State& state, const std::string& source) {
+void cached(benchmark::State& state, const Task& task, const std::string& source) {
   const auto root = TempDir::make("build-bench-");
-  if (!root.ok() || !build(state, root->path(), source)) return;
+  if (!root.ok() || !build(state, root->path(), task, source)) return;
   for (auto _ : state)
-    if (!build(state, root->path(), source)) return;
+    if (!build(state, root->path(), task, source)) return;
 }
 
 // Includes making the toolchain, as every command pays for it.
-void add(const std::string& name, const std::string& source) {
-  benchmark::RegisterBenchmark((name + "/cold").c_str(), [source](benchmark::State& s) { cold(s, source); })
+void add(const std::string& name, const Task& task, const std::string& source) {
+  benchmark::RegisterBenchmark((name + "/cold").c_str(), [task, source](benchmark::State& s) { cold(s, task, source); })
       ->Iterations(3)
       ->UseRealTime()
       ->Unit(benchmark::kSecond);
-  benchmark::RegisterBenchmark((name + "/cached").c_str(), [source](benchmark::State& s) { cached(s, source); })
+  benchmark::RegisterBenchmark((name + "/cached").c_str(), [task, source](benchmark::State& s) { cached(s, task, source); })
       ->UseRealTime()
       ->Unit(benchmark::kMillisecond);
+}
+
+// What the oracle reads from a user's file.
+Result<Task> task_of(const std::filesystem::path& file) {
+  OracleConfig config;
+  config.task = file;
+  config.device = "cpu";
+  CUTEGEN_TRY(const auto oracle, start_python_oracle(config));
+  return oracle->task();
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
-  for (int i = 1; i < argc; ++i)
-    if (const auto source = read_file(argv[i]); source.ok()) add(std::filesystem::path(argv[i]).stem().string(), *source);
-  if (argc <= 1) {
-    add("plain", kPlain);
-    add("cute", kCute);
+  Task task = square_task();
+  int files = 0;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument.starts_with(kTaskFlag)) {
+      auto read = task_of(argument.substr(std::string(kTaskFlag).size()));
+      if (!read.ok()) return std::fprintf(stderr, "error: %s\n", read.error().message.c_str()), 2;
+      task = std::move(*read);
+    } else {
+      const auto source = read_file(argument);
+      if (!source.ok()) return std::fprintf(stderr, "error: %s\n", source.error().message.c_str()), 2;
+      add(std::filesystem::path(argument).stem().string(), task, *source);
+      ++files;
+    }
+  }
+  if (files == 0) {
+    add("plain", task, kPlain);
+    add("cute", task, kCute);
   }
   benchmark::RunSpecifiedBenchmarks();
   return 0;
