@@ -1,10 +1,9 @@
 // PTX ISA 9.7.15: wgmma. Each warp of a warpgroup computes its own 16 rows, when the instruction is issued: fences and waits cost nothing,
-// and a missing one is not noticed. Accumulation is as in matrix.cc.
-#include <fmt/format.h>
-
+// and a missing one is not noticed. Sums are the tensor core's: tensor_core.h.
 #include <algorithm>
 
-#include "vgpu/isa/builder.h"
+#include "vgpu/isa/elements.h"
+#include "vgpu/isa/matrix.h"
 #include "vgpu/isa/registry.h"
 #include "vgpu/mem/port.h"
 
@@ -41,153 +40,195 @@ const char* chunk_at(Warp& w, u32 address) {
   return w.port->at(w, Space::shared, address, 16, 16, Access::load, 0);  // faults
 }
 
-struct ElementTf32 {
-  static constexpr u32 bytes = 4;
-  VGPU_INLINE static f32 get(const char* p) {
-    u32 v;
-    std::memcpy(&v, p, 4);
-    return std::bit_cast<f32>(v & ~0x1fffu);
-  }
-};
-struct ElementHalf {
-  static constexpr u32 bytes = 2;
-  VGPU_INLINE static f32 get(const char* p) {
-    f16 v;
-    std::memcpy(&v, p, 2);
-    return to_f32(v);
-  }
-};
-struct ElementBf {
-  static constexpr u32 bytes = 2;
-  VGPU_INLINE static f32 get(const char* p) {
-    bf16 v;
-    std::memcpy(&v, p, 2);
-    return to_f32(v);
-  }
-};
-struct ElementE4m3 {  // 1.4.3, bias 7: an f16 with its exponent 8 too small
-  static constexpr u32 bytes = 1;
-  VGPU_INLINE static f32 get(const char* p) {
-    const auto v = static_cast<u8>(*p);
-    const f32 x = to_f32(f16{static_cast<u16>((v & 0x80u) << 8 | (v & 0x7fu) << 7)}) * 256.0f;
-    return (v & 0x7f) == 0x7f ? std::bit_cast<f32>(kNan32) : x;
-  }
-};
-struct ElementE5m2 {
-  static constexpr u32 bytes = 1;
-  VGPU_INLINE static f32 get(const char* p) { return to_f32(f16{static_cast<u16>(static_cast<u8>(*p) << 8)}); }
-};
+template <class E>
+VGPU_INLINE f32 element_at(const char* p) {
+  std::conditional_t<E::bytes == 4, u32, std::conditional_t<E::bytes == 2, u16, u8>> v;
+  std::memcpy(&v, p, sizeof v);
+  return E::get(v);
+}
 
-constexpr u32 kMaxN = 256, kMaxK = 32;
+constexpr u32 kMaxN = 256;
 
-// K columns are 32 bytes whatever the type. `to(mn, k, value)` stores one element.
-template <class E, class F>
-VGPU_INLINE void read_tile(Warp& w, const Descriptor& d, u32 first, u32 count, bool mn_major, F to) {
+// `Count` rows of A or columns of B as quads: to[k / 4][mn][k % 4]. K columns are 32 bytes whatever the type.
+template <class E, u32 Count>
+VGPU_INLINE void read_quads(Warp& w, const Descriptor& d, u32 first, bool mn_major, f32 scale, f32 (*to)[Count][4]) {
   constexpr u32 K = 32 / E::bytes, per_chunk = 16 / E::bytes;
   if (mn_major) {
-    for (u32 k = 0; k < K; ++k)
-      for (u32 mn = 0; mn < count; mn += 8) {
+    for (u32 mn = 0; mn < Count; mn += 8)
+      for (u32 k = 0; k < K; ++k) {
         const char* p = chunk_at(w, d.mn_major(first + mn, k));
-        for (u32 i = 0; i < 8; ++i) to(mn + i, k, E::get(p + i * E::bytes));
+        for (u32 i = 0; i < 8; ++i) to[k / 4][mn + i][k % 4] = scale * element_at<E>(p + i * E::bytes);
       }
     return;
   }
-  for (u32 mn = 0; mn < count; ++mn)
+  for (u32 mn = 0; mn < Count; ++mn)
     for (u32 chunk = 0; chunk < 2; ++chunk) {
       const char* p = chunk_at(w, d.k_major(first + mn, chunk));
-      for (u32 i = 0; i < per_chunk; ++i) to(mn, chunk * per_chunk + i, E::get(p + i * E::bytes));
+      f32 v[per_chunk];
+      for (u32 i = 0; i < per_chunk; ++i) v[i] = scale * element_at<E>(p + i * E::bytes);
+      for (u32 i = 0; i < per_chunk; i += 4) std::memcpy(to[(chunk * per_chunk + i) / 4][mn], v + i, 16);
     }
 }
 
+enum class Result { single, half, single_13 };  // single_13: FP8's sums keep 13 bits of mantissa
+
 // Operand references in order: N/2 (or N/4) accumulators, A (descriptor or 4 registers), B, scale-d, then what the form has of the literals
 // scale-a, scale-b, trans-a, trans-b.
-template <class E, bool HalfAccumulate, bool FromRegisters, bool Transposes>
+template <class A, class B, Result R, bool FromRegisters, bool Transposes>
 struct Wgmma {
-  static constexpr u32 K = 32 / E::bytes;
-  VGPU_INLINE static void run(Warp& w, const Inst& in, u32) {
-    const u32 N = in.param / (16 * K), accumulators = N / (HalfAccumulate ? 4 : 2);
-    const Ref* op = in.op + accumulators;
-    const Ref* a_op = op;
-    op += FromRegisters ? 4 : 1;
-    const Descriptor b(w.lanes<u64>(op[0])[0]);
-    const bool add = (w.predicate(op[1]) & 1) != 0;
-    const f32 scale_a = op[2] == ~0u ? -1.0f : 1.0f, scale_b = op[3] == ~0u ? -1.0f : 1.0f;
-    const bool trans_a = Transposes && !FromRegisters && op[4] != 0, trans_b = Transposes && op[FromRegisters ? 4 : 5] != 0;
+  static constexpr u32 K = 32 / A::bytes;
+  static constexpr bool kHalf = R == Result::half;
+  template <class Core>
+  struct Body {
+    VGPU_INLINE static void run(Warp& w, const Inst& in, u32) {
+      const u32 N = in.param / (16 * K), accumulators = N / (kHalf ? 4 : 2);
+      const Ref* a_op = in.op + accumulators;
+      const Ref* op = a_op + (FromRegisters ? 4 : 1);
+      const Descriptor desc_b(w.lanes<u64>(op[0])[0]);
+      const bool add = (w.predicate(op[1]) & 1) != 0;
+      const f32 scale_a = op[2] == ~0u ? -1.0f : 1.0f, scale_b = op[3] == ~0u ? -1.0f : 1.0f;
+      const bool trans_a = Transposes && !FromRegisters && op[4] != 0, trans_b = Transposes && op[FromRegisters ? 4 : 5] != 0;
+      const DotRule rule{A::bytes == 1 ? 13 : 25, kHalf, A::min_exponent, B::min_exponent};
+      RowsOfA a;
+      place_a<Core>(w, a_op, trans_a, scale_a, rule, a);
+      for (u32 n = 0; n < N; n += 8) {
+        alignas(64) f32 quads[K / 4][8][4];
+        read_quads<B, 8>(w, desc_b, n, trans_b, scale_b, quads);
+        ColumnsOfB b;
+        for (u32 k = 0; k < K; k += 8) Core::place_b(quads[k / 4][0], b, static_cast<int>(k), rule);
+        columns<Core>(w, in, n / 8, add, rule, a, b);
+      }
+    }
+  };
 
-    alignas(64) static thread_local f32 bt[kMaxK][kMaxN], acc[16][kMaxN];
-    alignas(64) f32 at[16][kMaxK];
+  template <class Core>
+  VGPU_INLINE static void place_a(Warp& w, const Ref* op, bool transposed, f32 scale, const DotRule& rule, RowsOfA& a) {
+    alignas(64) f32 quads[K / 4][16][4];
     if constexpr (FromRegisters) {
-      constexpr u32 P = 4 / E::bytes;
+      constexpr u32 P = 4 / A::bytes;
       for (u32 r = 0; r < 4; ++r) {
-        const char* lanes = w.lanes<char>(a_op[r]);
+        const u32* lanes = w.lanes<u32>(op[r]);
         for (u32 l = 0; l < kLanes; ++l)
-          for (u32 p = 0; p < P; ++p)
-            at[l / 4 + 8 * (r % 2)][4 * P * (r / 2) + P * (l % 4) + p] = scale_a * E::get(lanes + 4 * l + E::bytes * p);
+          for (u32 p = 0; p < P; ++p) {
+            const u32 k = 4 * P * (r / 2) + P * (l % 4) + p;
+            quads[k / 4][l / 4 + 8 * (r % 2)][k % 4] = scale * element<A>(lanes[l], static_cast<int>(p));
+          }
       }
     } else {
-      read_tile<E>(w, Descriptor(w.lanes<u64>(a_op[0])[0]), 16 * (w.index % 4), 16, trans_a,
-                   [&](u32 m, u32 k, f32 v) { at[m][k] = scale_a * v; });
+      read_quads<A, 16>(w, Descriptor(w.lanes<u64>(op[0])[0]), 16 * (w.index % 4), transposed, scale, quads);
     }
-    read_tile<E>(w, b, 0, N, trans_b, [&](u32 n, u32 k, f32 v) { bt[k][n] = scale_b * v; });
-    load_accumulators(w, in, N, add, acc);
-    multiply(at, bt, acc, N);
-    store_accumulators(w, in, N, acc);
-  }
-
-  VGPU_INLINE static void multiply(const f32 (*at)[kMaxK], const f32 (*bt)[kMaxN], f32 (*acc)[kMaxN], u32 N) {
-    constexpr u32 B = 32;  // columns that stay in host registers
-    for (u32 first = 0; first < N; first += B)
-      for (u32 m = 0; m < 16; ++m) {
-        f32 c[B];
-        for (u32 n = 0; n < B; ++n) c[n] = acc[m][first + n];
-        for (u32 k = 0; k < K; ++k)
-          for (u32 n = 0; n < B; ++n) c[n] += at[m][k] * bt[k][first + n];
-        for (u32 n = 0; n < B; ++n) acc[m][first + n] = c[n];
-      }
+    for (u32 k = 0; k < K; k += 8) Core::place_a(quads[k / 4][0], a, static_cast<int>(k), rule);
   }
 
   // Register i of lane l: row l/4 (+8), columns 8 (i/4) + 2 (l%4), +1; two columns a register when the accumulators are halves.
-  VGPU_INLINE static void load_accumulators(Warp& w, const Inst& in, u32 N, bool add, f32 (*acc)[kMaxN]) {
-    for (u32 i = 0; i < N / 2; ++i)
-      for (u32 l = 0; l < kLanes; ++l) {
-        f32& c = acc[l / 4 + 8 * (i / 2 % 2)][8 * (i / 4) + 2 * (l % 4) + i % 2];
-        if (!add)
-          c = 0;
-        else if constexpr (HalfAccumulate)
-          c = to_f32(f16{static_cast<u16>(w.lanes<u32>(in.op[i / 2])[l] >> (16 * (i % 2)))});
-        else
-          c = w.lanes<f32>(in.op[i])[l];
+  template <class Core>
+  VGPU_INLINE static void columns(Warp& w, const Inst& in, u32 group, bool add, const DotRule& rule, const RowsOfA& a,
+                                  const ColumnsOfB& b) {
+    alignas(64) static constexpr f32 kZeros[kLanes] = {};
+    alignas(64) f32 unpacked[4][kLanes];
+    const f32* c[4];
+    f32* d[4];
+    for (u32 i = 0; i < 4; ++i) {
+      if constexpr (kHalf) {
+        const u32* r = w.lanes<u32>(in.op[2 * group + i / 2]);
+        for (int l = 0; l < kLanes; ++l) unpacked[i][l] = element<ElementF16>(r[l], static_cast<int>(i % 2));
+        d[i] = unpacked[i];
+      } else {
+        d[i] = w.lanes<f32>(in.op[4 * group + i]);
       }
-  }
-  VGPU_INLINE static void store_accumulators(Warp& w, const Inst& in, u32 N, const f32 (*acc)[kMaxN]) {
-    for (u32 i = 0; i < N / 2; ++i)
-      for (u32 l = 0; l < kLanes; ++l) {
-        const f32 c = canonical(acc[l / 4 + 8 * (i / 2 % 2)][8 * (i / 4) + 2 * (l % 4) + i % 2]);
-        if constexpr (HalfAccumulate) {
-          u32& r = w.lanes<u32>(in.op[i / 2])[l];
-          r = i % 2 == 0 ? to_f16(c).bits : (r & 0xffffu) | static_cast<u32>(to_f16(c).bits) << 16;
-        } else {
-          w.lanes<f32>(in.op[i])[l] = c;
-        }
+      c[i] = add ? d[i] : kZeros;
+    }
+    Core::multiply(a, b, static_cast<int>(K), rule, c, d);
+    if constexpr (kHalf) {
+      for (u32 i = 0; i < 2; ++i) {
+        u32* r = w.lanes<u32>(in.op[2 * group + i]);
+        for (int l = 0; l < kLanes; ++l) r[l] = pack(to_f16(unpacked[2 * i][l]), to_f16(unpacked[2 * i + 1][l])).bits;
       }
+    } else if constexpr (R == Result::single_13) {
+      for (f32* lanes : d)
+        for (int l = 0; l < kLanes; ++l) lanes[l] = canonical(std::bit_cast<f32>(std::bit_cast<u32>(lanes[l]) & ~0x3ffu));
+    }
   }
 };
 
-template <class E, bool HalfAccumulate, bool Transposes>
-void shapes(Section& s, const std::string& types) {
-  constexpr u32 K = 32 / E::bytes;
-  const Value acc = HalfAccumulate ? Value::U32 : Value::F32;
-  const OperandSpec desc{Role::src, Value::U64}, scale_d{Role::src, Value::Pred}, literal{Role::imm};
+// Bytes with 32-bit accumulators, exact.
+template <bool SignedA, bool SignedB, bool FromRegisters, bool Saturate>
+struct WgmmaByte {
+  static constexpr u32 K = 32;
+  VGPU_INLINE static s32 get(char byte, bool is_signed) { return is_signed ? static_cast<s8>(byte) : static_cast<u8>(byte); }
+  VGPU_INLINE static void run(Warp& w, const Inst& in, u32) {
+    const u32 N = in.param / (16 * K);
+    const Ref* a_op = in.op + N / 2;
+    const Ref* op = a_op + (FromRegisters ? 4 : 1);
+    const bool add = (w.predicate(op[1]) & 1) != 0;
+    const Descriptor desc_b(w.lanes<u64>(op[0])[0]);
+    s32 a[16][K], b[K];
+    for (u32 m = 0; m < 16; ++m)
+      for (u32 k = 0; k < K; ++k) {
+        if constexpr (FromRegisters)
+          a[m][k] = get(w.lanes<char>(a_op[m / 8 + 2 * (k / 16)])[4 * (4 * (m % 8) + k % 16 / 4) + k % 4], SignedA);
+        else
+          a[m][k] = get(chunk_at(w, Descriptor(w.lanes<u64>(a_op[0])[0]).k_major(16 * (w.index % 4) + m, k / 16))[k % 16], SignedA);
+      }
+    for (u32 n = 0; n < N; ++n) {
+      for (u32 k = 0; k < K; ++k) b[k] = get(chunk_at(w, desc_b.k_major(n, k / 16))[k % 16], SignedB);
+      for (u32 m = 0; m < 16; ++m) {
+        s32& d = w.lanes<s32>(in.op[n / 8 * 4 + m / 8 * 2 + n % 2])[4 * (m % 8) + n % 8 / 2];
+        s32 products = 0;
+        for (u32 k = 0; k < K; ++k) products += a[m][k] * b[k];
+        const s64 sum = s64{products} + (add ? d : 0);
+        d = Saturate ? static_cast<s32>(std::clamp<s64>(sum, INT32_MIN, INT32_MAX)) : static_cast<s32>(static_cast<u32>(sum));
+      }
+    }
+  }
+};
+
+const OperandSpec kDescriptor{Role::src, Value::U64}, kScaleD{Role::src, Value::Pred}, kLiteral{Role::imm};
+
+void add(Section& s, const std::string& name, OperandSpec d, OperandSpec a, std::initializer_list<OperandSpec> rest, const Bodies& bodies,
+         u32 macs) {
+  std::vector<OperandSpec> operands{d, a, kDescriptor, kScaleD};
+  operands.insert(operands.end(), rest);
+  s.add({name, "", operands, bodies, Pipe::tensor, Kind::plain, false, -1, macs});
+}
+
+constexpr OperandSpec kFromRegisters{Role::vec_src, Value::U32, 4};
+
+template <class A, class B, Result R, bool Transposes>
+void shapes(Section& s) {
+  constexpr u32 K = 32 / A::bytes;
+  constexpr bool kHalf = R == Result::half;
+  const std::string types = std::string(kHalf ? "f16." : "f32.") + A::name + "." + B::name;
+  const Bodies ss = bodies_by_core<Wgmma<A, B, R, false, Transposes>::template Body>();
+  const Bodies rs = bodies_by_core<Wgmma<A, B, R, true, Transposes>::template Body>();
   for (u32 n = 8; n <= kMaxN; n += 8) {
     const std::string name = "wgmma.mma_async.m64n" + std::to_string(n) + "k" + std::to_string(K) + "." + types;
-    const OperandSpec d{Role::vec_dst, acc, static_cast<u8>(n / (HalfAccumulate ? 4 : 2))};
-    std::vector<OperandSpec> ss{d, desc, desc, scale_d, literal, literal},
-        rs{d, {Role::vec_src, Value::U32, 4}, desc, scale_d, literal, literal};
-    if (Transposes) ss.insert(ss.end(), {literal, literal}), rs.push_back(literal);
+    const OperandSpec d{Role::vec_dst, kHalf ? Value::U32 : Value::F32, static_cast<u8>(n / (kHalf ? 4 : 2))};
     const u32 macs = 16 * n * K;  // of one warp; K is fixed, so this gives N
-    s.add({name, "", ss, bodies_of<Wgmma<E, HalfAccumulate, false, Transposes>, true>(), Pipe::tensor, Kind::plain, false, -1, macs});
-    s.add(
-        {name + ".rs", "", rs, bodies_of<Wgmma<E, HalfAccumulate, true, Transposes>, true>(), Pipe::tensor, Kind::plain, false, -1, macs});
+    if (Transposes) {
+      add(s, name, d, kDescriptor, {kLiteral, kLiteral, kLiteral, kLiteral}, ss, macs);
+      add(s, name + ".rs", d, kFromRegisters, {kLiteral, kLiteral, kLiteral}, rs, macs);
+    } else {
+      add(s, name, d, kDescriptor, {kLiteral, kLiteral}, ss, macs);
+      add(s, name + ".rs", d, kFromRegisters, {kLiteral, kLiteral}, rs, macs);
+    }
+  }
+}
+
+template <class A, class B>
+void fp8_shapes(Section& s) {
+  shapes<A, B, Result::single_13, false>(s);
+  shapes<A, B, Result::half, false>(s);
+}
+
+template <bool SA, bool SB, bool Saturate>
+void byte_shapes(Section& s) {
+  const std::string types = std::string("s32.") + (SA ? "s8." : "u8.") + (SB ? "s8" : "u8");
+  for (u32 n = 8; n <= kMaxN; n += n < 32 ? 8 : 16) {
+    const std::string name = "wgmma.mma_async.m64n" + std::to_string(n) + "k32." + (Saturate ? "satfinite." : "") + types;
+    const OperandSpec d{Role::vec_dst, Value::U32, static_cast<u8>(n / 2)};
+    add(s, name, d, kDescriptor, {}, bodies_of<WgmmaByte<SA, SB, false, Saturate>, false>(), 16 * n * 32);
+    add(s, name + ".rs", d, kFromRegisters, {}, bodies_of<WgmmaByte<SA, SB, true, Saturate>, false>(), 16 * n * 32);
   }
 }
 
@@ -199,12 +240,16 @@ std::vector<Form> wgmma_forms() {
   s.whole<nothing>("wgmma.fence", {}, Pipe::control);
   s.whole<nothing>("wgmma.commit_group", {}, Pipe::control);
   s.whole<nothing>("wgmma.wait_group", {{Role::imm}}, Pipe::control);
-  shapes<ElementHalf, false, true>(s, "f32.f16.f16");
-  shapes<ElementHalf, true, true>(s, "f16.f16.f16");
-  shapes<ElementBf, false, true>(s, "f32.bf16.bf16");
-  shapes<ElementTf32, false, false>(s, "f32.tf32.tf32");
-  shapes<ElementE4m3, false, false>(s, "f32.e4m3.e4m3");
-  shapes<ElementE5m2, false, false>(s, "f32.e5m2.e5m2");
+  shapes<ElementF16, ElementF16, Result::single, true>(s);
+  shapes<ElementF16, ElementF16, Result::half, true>(s);
+  shapes<ElementBf16, ElementBf16, Result::single, true>(s);
+  shapes<ElementTf32, ElementTf32, Result::single, false>(s);
+  fp8_shapes<ElementE4m3, ElementE4m3>(s), fp8_shapes<ElementE4m3, ElementE5m2>(s);
+  fp8_shapes<ElementE5m2, ElementE4m3>(s), fp8_shapes<ElementE5m2, ElementE5m2>(s);
+  byte_shapes<true, true, false>(s), byte_shapes<true, false, false>(s);
+  byte_shapes<false, true, false>(s), byte_shapes<false, false, false>(s);
+  byte_shapes<true, true, true>(s), byte_shapes<true, false, true>(s);
+  byte_shapes<false, true, true>(s), byte_shapes<false, false, true>(s);
   return s.take();
 }
 

@@ -60,8 +60,10 @@ const char* tested_in(const std::string& n) {
           n, {"ld.", "st.", "atom.", "red.", "cvta.", "isspacep.", "mapa.", "prefetch", "discard", "applypriority", "createpolicy"}))
     return "memory_test.cc";
   if (starts_with_any(n, {"shfl.", "vote.", "match.", "redux.", "activemask", "elect", "bar.", "barrier.", "cp.", "mbarrier.", "ldmatrix",
-                          "stmatrix", "movmatrix", "mma.", "wgmma."}))
+                          "stmatrix", "movmatrix"}))
     return "collective_test.cc";
+  if (starts_with_any(n, {"mma."})) return "mma_test.cc";
+  if (starts_with_any(n, {"wgmma."})) return "wgmma_test.cc";
   if (starts_with_any(n, {"bra", "call", "ret", "exit", "trap", "brkpt", "vgpu.", "membar", "fence", "griddepcontrol", "nanosleep",
                           "pmevent", "setmaxnreg"}))
     return "kernels_test.cc";
