@@ -210,6 +210,24 @@ void Interpreter::run_collective(const Inst& in, u32 mask) {
   if (port_.observer != nullptr) port_.observer->acquire(warp_, mask, object);
 }
 
+// Lanes that are here with another member mask than the first lane's: each mask is a group of its own.
+void Interpreter::run_other_groups(const Inst& in, u32 lanes, u32 here) {
+  const u32* members = warp_.lanes<u32>(in.op[in.mask_op]);
+  while (lanes != 0) {
+    const auto lane = static_cast<u32>(std::countr_zero(lanes));
+    if (((members[lane] >> lane) & 1) == 0)
+      port_.fault(FaultKind::barrier_divergence,
+                  fmt::format("lane {} takes part in a collective whose member mask {:#010x} does not name it", lane, members[lane]), lane);
+    if ((members[lane] & warp_.live() & ~here) != 0)
+      port_.fault(FaultKind::barrier_divergence,
+                  fmt::format("lane {} waits for lanes {:#010x} of its member mask, which are elsewhere, beside lanes with another mask",
+                              lane, members[lane] & warp_.live() & ~here),
+                  lane);
+    run_collective(in, lanes & members[lane]);
+    lanes &= ~members[lane];
+  }
+}
+
 // An instruction for the lanes named in its member mask: runs when all of them that still live are here, in one fragment or in several.
 Interpreter::Next Interpreter::collective(size_t index, const Inst& in, u32 mask) {
   const u32 lane = static_cast<u32>(std::countr_zero(mask));
@@ -218,6 +236,7 @@ Interpreter::Next Interpreter::collective(size_t index, const Inst& in, u32 mask
   Fragment& f = warp_.fragments[index];
   if ((needed & ~mask) == 0) [[likely]] {
     if (const u32 m = mask & members; m != 0) run_collective(in, m);
+    if ((mask & ~members) != 0) run_other_groups(in, mask & ~members, mask);
     ++f.pc;
     return Next::go_on;
   }

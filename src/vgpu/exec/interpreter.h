@@ -24,6 +24,7 @@ class Interpreter {
   Next return_lanes(size_t index, u32 lanes);
   Next collective(size_t index, const Inst& in, u32 mask);
   void run_collective(const Inst& in, u32 mask);
+  void run_other_groups(const Inst& in, u32 lanes, u32 here);
   Next barrier(size_t index, const Inst& in, u32 mask);
   Next cluster_barrier(size_t index, const Inst& in, u32 mask);
   s32 new_join(s32 pc, u32 expected, s32 parent, bool is_return);

@@ -51,8 +51,7 @@ struct Interval {
   int reg = 0, first = 0, last = -1;
 };
 
-std::vector<Interval> intervals(const ptx::Function& f, const Cfg& g, const std::vector<Accesses>& accesses) {
-  const Liveness live = live_registers(g, accesses, f.registers.size());
+std::vector<Interval> intervals(const ptx::Function& f, const Cfg& g, const std::vector<Accesses>& accesses, const Liveness& live) {
   std::vector<Interval> v(f.registers.size());
   for (size_t r = 0; r < v.size(); ++r) v[r] = {static_cast<int>(r), 1 << 30, -1};
   auto extend = [&](size_t r, int at) { v[r].first = std::min(v[r].first, at), v[r].last = std::max(v[r].last, at); };
@@ -82,7 +81,8 @@ Slots allocate_registers(const ptx::Function& f, const Cfg& g, const std::vector
   std::set<int> free[4];
   int used[4] = {0, 0, 0, 0};
   std::multimap<int, int> active;  // last use to register
-  for (const Interval& i : intervals(f, g, accesses)) {
+  const Liveness live = live_registers(g, accesses, f.registers.size());
+  for (const Interval& i : intervals(f, g, accesses, live)) {
     // A register whose last read is this very instruction keeps its slot: bodies may write before they have read everything.
     while (!active.empty() && active.begin()->first < i.first) {
       const int r = active.begin()->second;
@@ -101,7 +101,9 @@ Slots allocate_registers(const ptx::Function& f, const Cfg& g, const std::vector
     at += static_cast<u32>(used[c]) * kBytes[c];
     at = (at + 63) / 64 * 64;
   }
-  Slots s{std::vector<u32>(f.registers.size(), base), at};
+  Slots s{std::vector<u32>(f.registers.size(), base), at, {}};
+  for (size_t r = 0; r < f.registers.size() && !live.in.empty(); ++r)
+    if (test(live.in[0], static_cast<int>(r))) s.maybe_undefined.push_back(static_cast<int>(r));
   for (size_t r = 0; r < slot.size(); ++r) {
     const int c = size_class(f.registers[r].type);
     if (slot[r] >= 0) s.offset[r] = start[c] + static_cast<u32>(slot[r]) * kBytes[c];

@@ -16,6 +16,7 @@ struct Accesses {  // of one instruction: registers read and written, indices in
 struct Slots {
   std::vector<u32> offset;  // by register, from the start of the function's area
   u32 bytes = 0;
+  std::vector<int> maybe_undefined;  // registers that some path reads before it writes them; their slots are theirs until then
 };
 
 // Registers are of three sizes: predicates 4 bytes, up to 32 bits 128 bytes, 64 bits 256 bytes. Offsets start at `base` (a multiple of 64).

@@ -25,6 +25,11 @@ struct SpecialSlot {
   Ref slot = 0;
 };
 
+struct NamedRegister {
+  std::string name;  // "%r5"
+  Ref slot = 0;
+};
+
 struct PcInfo {  // what an instruction was in the text
   const Form* form = nullptr;
   std::string_view opcode;
@@ -41,8 +46,9 @@ struct Image {
   std::vector<Ref> refs;       // operands of all instructions
   std::vector<u64> constants;  // immediates and addresses, 32 lanes each; 64-byte aligned by the machine's copy
   std::vector<SpecialSlot> specials;
-  u32 register_bytes = 0;     // of one warp
-  u32 shared_static_end = 0;  // first shared address after static variables; dynamic memory follows, aligned
+  std::vector<NamedRegister> maybe_undefined;  // that some path reads before it writes them
+  u32 register_bytes = 0;                      // of one warp
+  u32 shared_static_end = 0;                   // first shared address after static variables; dynamic memory follows, aligned
   u32 dynamic_shared_align = 16;
   bool order_sensitive = false;    // its result may depend on the order of CTAs
   bool uses_grid_barrier = false;  // reads %envreg1/2

@@ -174,6 +174,8 @@ Result<void> Linker::prepare(Linked& l) {
   if (!f.body.empty()) l.cfg = build_cfg(f, l.forms);
   l.slots = allocate_registers(f, l.cfg, all, register_top_);
   register_top_ = l.slots.bytes;
+  for (int r : l.slots.maybe_undefined)
+    image_.maybe_undefined.push_back({f.registers[static_cast<size_t>(r)].name, l.slots.offset[static_cast<size_t>(r)]});
   for (const ptx::Register& r : f.registers) image_.info.ptx_registers += static_cast<u32>((ptx::size_bytes(r.type) + 3) / 4);
   return {};
 }

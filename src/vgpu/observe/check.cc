@@ -8,12 +8,11 @@ void FindingLog::add(const Warp& warp, u32 pc, Report report) {
   const auto& cta = static_cast<const CtaState&>(*warp.cta);
   const Dim3& g = grid_.grid;
   const u64 rank = ((u64{cta.id.z} * g.y + cta.id.y) * g.x + cta.id.x) * 1024 + u64{warp.index} * kLanes + report.lane;
-  const std::string at = source_of(image_, pc) + std::string(image_.module->line_text(image_.pcs[pc].ptx_line));
+  const Key name = key(*report.record, pc, report.other_pc);
   const std::lock_guard lock(mutex_);
-  const auto key = std::tuple(std::string(report.record->name), at, report.other_pc);
-  const auto found = entries_.find(key);
+  const auto found = entries_.find(name);
   if (found == entries_.end() && entries_.size() >= kMaxFindings) return;
-  Entry& entry = found == entries_.end() ? entries_[key] : found->second;
+  Entry& entry = found == entries_.end() ? entries_[name] : found->second;
   const uint64_t count = found == entries_.end() ? 1 : entry.finding.count + 1;
   if (count == 1 || rank < entry.rank) {
     entry.rank = rank;
@@ -24,6 +23,16 @@ void FindingLog::add(const Warp& warp, u32 pc, Report report) {
     if (report.other_pc >= 0) entry.finding.related = source_of(image_, static_cast<u32>(report.other_pc));
   }
   entry.finding.count = count;
+}
+
+FindingLog::Key FindingLog::key(const CheckRecord& record, u32 pc, s32 other_pc) const {
+  return {record.name, source_of(image_, pc) + std::string(image_.module->line_text(image_.pcs[pc].ptx_line)), other_pc};
+}
+
+void FindingLog::more(const CheckRecord& record, u32 pc, s32 other_pc, u64 count) {
+  const Key name = key(record, pc, other_pc);
+  const std::lock_guard lock(mutex_);
+  if (const auto found = entries_.find(name); found != entries_.end()) found->second.finding.count += count;
 }
 
 std::vector<Finding> FindingLog::take() {

@@ -39,18 +39,21 @@ class FindingLog {
  public:
   FindingLog(const Image& image, const Grid& grid) : image_(image), grid_(grid) {}
   void add(const Warp& warp, u32 pc, Report report);
-  std::vector<Finding> take();  // by source line
+  void more(const CheckRecord& record, u32 pc, s32 other_pc, u64 count);  // of what was added
+  std::vector<Finding> take();                                            // by source line
 
  private:
   struct Entry {
     Finding finding;
     u64 rank = 0;  // of the thread that it names: the lowest is kept, whatever the order of host threads
   };
+  using Key = std::tuple<std::string, std::string, s32>;  // check, source line with instruction, other pc
+  Key key(const CheckRecord& record, u32 pc, s32 other_pc) const;
   static constexpr size_t kMaxFindings = 256;
   const Image& image_;
   const Grid& grid_;
   std::mutex mutex_;
-  std::map<std::tuple<std::string, std::string, s32>, Entry> entries_;  // check, source line with instruction, other pc
+  std::map<Key, Entry> entries_;
 };
 
 struct CheckContext {
