@@ -62,7 +62,7 @@ __device__ void mma_tf32(float (&d)[4], unsigned const (&a)[4], unsigned const (
 template <int CHAINS, bool TF32>
 __device__ void mma_chains(float* y, int times) {
   float d[CHAINS][4] = {};
-  unsigned a[4] = {threadIdx.x, 1, 2, 3}, b[2] = {threadIdx.x, 5};
+  unsigned one = 0x3f803f80, a[4] = {one + threadIdx.x, one, one, one}, b[2] = {one - threadIdx.x, one};
   for (int t = 0; t < times; ++t)
 #pragma unroll
     for (int c = 0; c < CHAINS; ++c) TF32 ? mma_tf32(d[c], a, b) : mma_bf16(d[c], a, b);
