@@ -34,6 +34,12 @@ struct ElementE5m2 {
   VGPU_INLINE static f32 get(u32 v) { return to_f32(f16{static_cast<u16>(v << 8)}); }
 };
 
+// A sum that tensor_core.h left for a second rounding. One that rounds to zero is +0, whatever its sign was.
+VGPU_INLINE f16 sum_to_f16(f32 x) {
+  const f16 h = to_f16(x);
+  return f16{static_cast<u16>((h.bits & 0x7fffu) == 0 ? 0 : h.bits)};
+}
+
 // Element i of a 32-bit register, lowest first.
 template <class E>
 VGPU_INLINE f32 element(u32 reg, int i) {

@@ -48,11 +48,12 @@ struct Fragments {
       }
     }
   }
+  template <f16 (*Round)(f32)>
   VGPU_INLINE static void store(Warp& w, const Inst& in, const f32 (*d)[kLanes]) {
     for (int i = 0; i < kC; ++i) {
       if constexpr (HalfAccumulate) {
         u32* r = w.lanes<u32>(in.op[i]);
-        for (int l = 0; l < kLanes; ++l) r[l] = pack(to_f16(d[2 * i][l]), to_f16(d[2 * i + 1][l])).bits;
+        for (int l = 0; l < kLanes; ++l) r[l] = pack(Round(d[2 * i][l]), Round(d[2 * i + 1][l])).bits;
       } else {
         std::memcpy(w.lanes<f32>(in.op[i]), d[i], sizeof d[i]);
       }
@@ -73,14 +74,14 @@ struct Mma {
   struct Body {
     VGPU_INLINE static void run(Warp& w, const Inst& in, u32) {
       constexpr int kProducts = K < 8 ? 8 : K;
-      const DotRule rule{25, HalfAccumulate, E::min_exponent, E::min_exponent};
+      const DotRule rule{25, E::min_exponent, E::min_exponent, HalfAccumulate};
       RowsOfA a;
       ColumnsOfB b;
       Accumulators c;
       F::template place<Core>(w, in, 0, F::P, kProducts, rule, a, b);
       F::load(w, in, c.value);
       Core::multiply(a, b, kProducts, rule, c.in, c.out);
-      F::store(w, in, c.value);
+      F::template store<sum_to_f16>(w, in, c.value);
     }
   };
 };
@@ -93,7 +94,7 @@ struct MmaFp8 {
   template <class Core>
   struct Body {
     VGPU_INLINE static void run(Warp& w, const Inst& in, u32) {
-      const DotRule rule{25, HalfAccumulate, ElementF16::min_exponent, ElementF16::min_exponent};
+      const DotRule rule{25, ElementF16::min_exponent, ElementF16::min_exponent, HalfAccumulate};
       Accumulators sum;
       std::memset(sum.value, 0, sizeof sum.value);
       for (int half = 0; half < 2; ++half) {
@@ -103,13 +104,13 @@ struct MmaFp8 {
         Core::multiply(a, b, K / 2, rule, sum.in, sum.out);
         if (HalfAccumulate)
           for (auto& lanes : sum.value)
-            for (f32& x : lanes) x = to_f32(to_f16(x));
+            for (f32& x : lanes) x = to_f32(sum_to_f16(x));
       }
       alignas(64) f32 c[4][kLanes];
       F::load(w, in, c);
       for (int i = 0; i < 4; ++i)
         for (int l = 0; l < kLanes; ++l) c[i][l] = canonical(c[i][l] + sum.value[i][l]);  // two halves: exact, then rounded once
-      F::store(w, in, c);
+      F::template store<to_f16>(w, in, c);
     }
   };
 };

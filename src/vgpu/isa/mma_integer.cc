@@ -89,6 +89,12 @@ void integer_signs(Section& s) {
   integer_types<false, true, Bits>(s), integer_types<false, false, Bits>(s);
 }
 
+// Of several NaNs B's is kept, then the accumulator's, then A's; a signalling one becomes quiet.
+VGPU_INLINE f64 chain(f64 a, f64 b, f64 c) {
+  const f64 nan = b != b ? b : c != c ? c : a;
+  return nan != nan ? std::bit_cast<f64>(std::bit_cast<u64>(nan) | 0x0008000000000000ull) : __builtin_fma(a, b, c);
+}
+
 // Lane l's register r holds A(l/4 + 8 (r%2), l%4 + 4 (r/2)), B(l%4 + 4 r, l/4), C(l/4 + 8 (r/2), 2(l%4) + r%2).
 template <int Rows, int K>
 struct MmaDouble {
@@ -101,7 +107,7 @@ struct MmaDouble {
         for (int k = 0; k < K; ++k) {
           const f64 a = w.lanes<f64>(in.op[kC + kTall * (k / 4) + c / 2])[4 * (l / 4) + k % 4];
           const f64 b = w.lanes<f64>(in.op[kC + kA + k / 4])[4 * (2 * (l % 4) + c % 2) + k % 4];
-          sum = __builtin_fma(a, b, sum);
+          sum = chain(a, b, sum);
         }
         d[c][l] = sum;
       }

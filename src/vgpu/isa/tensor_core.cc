@@ -13,14 +13,15 @@ f32 cut_double(f64 x, bool odd) {
   if (back == x) return nearest;
   if (std::fabs(x) >= 0x1p128) return nearest;
   const u32 bits = std::bit_cast<u32>(nearest) - (std::fabs(back) > std::fabs(x) ? 1u : 0u);
-  return std::bit_cast<f32>(bits | (odd ? 1u : 0u));
+  const f32 result = std::bit_cast<f32>(bits | (odd ? 1u : 0u));
+  return result == 0.0f ? 0.0f : result;
 }
 
 }  // namespace
 
 f32 fused_dot_add(const f32* a, const f32* b, int products, f32 c, const DotRule& rule) {
   f64 unrounded = static_cast<f64>(c);  // only to find infinities and NaNs: no finite sum gets out of double's range
-  s32 greatest = c == 0.0f ? -126 : exponent_of(c, -126);
+  s32 greatest = c == 0.0f ? -126 : exponent_of(c, rule.min_exponent_c());
   for (int k = 0; k < products; ++k) {
     unrounded += static_cast<f64>(a[k]) * static_cast<f64>(b[k]);
     greatest = std::max(greatest, exponent_of(a[k], rule.min_exponent_a) + exponent_of(b[k], rule.min_exponent_b));
@@ -30,7 +31,7 @@ f32 fused_dot_add(const f32* a, const f32* b, int products, f32 c, const DotRule
   auto term = [&](f64 x) { return static_cast<s64>(std::ldexp(x, rule.fraction_bits - greatest)); };
   s64 sum = term(static_cast<f64>(c));
   for (int k = 0; k < products; ++k) sum += term(static_cast<f64>(a[k]) * static_cast<f64>(b[k]));
-  return cut_double(std::ldexp(static_cast<f64>(sum), greatest - rule.fraction_bits), rule.odd);
+  return cut_double(std::ldexp(static_cast<f64>(sum), greatest - rule.fraction_bits), rule.half);
 }
 
 void TensorCorePortable::place_a(const f32* quads, RowsOfA& a, int k, const DotRule&) { place_a_plain(quads, a, k); }

@@ -1,8 +1,8 @@
 // How the tensor cores of sm_90 multiply and add. All products of one instruction and the accumulator go into one sum: products are exact,
 // every term is cut (toward zero) to `fraction_bits` bits below the largest exponent among the terms, what is left is added exactly, and
 // the sum is cut to single precision or rounded to half. The exponent of a product is the sum of its factors' exponents, whatever the
-// significands are; subnormal factors have their format's lowest exponent. Zeros do not take part.
-// Xie et al., "MMA-Sim" (arXiv:2511.10909), describe these rules for ten GPUs.
+// significands are; subnormal numbers have their format's lowest exponent. Zeros do not take part, and a zero sum is +0.
+// Xie et al., "MMA-Sim" (arXiv:2511.10909), describe these rules for ten GPUs; tests/vgpu/differential/ has an H200's results.
 //
 // Operands are prepared by eight columns of k at a time, in the order in which fragments lie in registers: lane 4 row + t of a 16-row tile
 // holds columns 2t and 2t + 1 of the result, in two registers ("even", "odd").
@@ -16,8 +16,10 @@ namespace cutegen::vgpu {
 
 struct DotRule {
   int fraction_bits = 25;
-  bool odd = false;                                  // leave the inexact sum's last bit set, for a second rounding
   s32 min_exponent_a = -126, min_exponent_b = -126;  // of the formats: subnormals have this one
+  bool half =
+      false;  // c is a half, and the sum will be rounded to one: an inexact sum's last bit is set, so that this is the only rounding
+  s32 min_exponent_c() const { return half ? -14 : -126; }
 };
 
 inline constexpr int kMaxProducts = 32;  // of one result and instruction

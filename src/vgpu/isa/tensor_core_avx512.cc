@@ -45,7 +45,7 @@ inline void spread(const __m512i z[4], __m512i exponents, RowsOfA& a, int k) {
 inline __m512i load(const f32* p) { return _mm512_loadu_si512(p); }
 
 // Four vectors of 16 results of one parity: rows 0-3, 4-7, 8-11, 12-15. False when a lane needs the definition.
-template <int Products, bool Check, bool Odd>
+template <int Products, bool Check, bool Half>
 inline bool multiply_group(const RowsOfA& a, const f32 (*b)[4], const s8* exponents, int fraction_bits, const f32* lower, const f32* upper,
                            f32* d_lower, f32* d_upper) {
   __m512i largest = _mm512_set1_epi8(-128);
@@ -66,7 +66,9 @@ inline bool multiply_group(const RowsOfA& a, const f32 (*b)[4], const s8* expone
     const __m512i top = _mm512_shuffle_epi8(largest, _mm512_set4_epi32(0x00808080 + ((4 * q + 3) << 24), 0x00808080 + ((4 * q + 2) << 24),
                                                                        0x00808080 + ((4 * q + 1) << 24), 0x00808080 + ((4 * q) << 24)));
     const __m512i of_products = _mm512_add_epi32(_mm512_srai_epi32(top, 1), _mm512_set1_epi32(127 << 23));
-    exponent[q] = _mm512_max_epi32(_mm512_and_si512(magnitude, _mm512_set1_epi32(0x7f800000)), of_products);
+    __m512i of_c = _mm512_and_si512(magnitude, _mm512_set1_epi32(0x7f800000));
+    if (Half) of_c = _mm512_maskz_max_epi32(_mm512_test_epi32_mask(magnitude, magnitude), of_c, _mm512_set1_epi32((127 - 14) << 23));
+    exponent[q] = _mm512_max_epi32(of_c, of_products);
     scale[q] = _mm512_castsi512_ps(
         _mm512_sub_epi32(_mm512_set1_epi32(static_cast<s32>(static_cast<u32>(254 + fraction_bits) << 23)), exponent[q]));
     sum[q] = _mm512_setzero_si512();
@@ -95,7 +97,7 @@ inline bool multiply_group(const RowsOfA& a, const f32 (*b)[4], const s8* expone
 #pragma GCC unroll 4
   for (int q = 0; q < 4; ++q) {
     __m512 cut = _mm512_cvt_roundepi32_ps(sum[q], _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
-    if (Odd) {
+    if (Half) {
       const __mmask16 inexact = _mm512_cmpneq_epi32_mask(_mm512_cvttps_epi32(cut), sum[q]);
       cut = _mm512_castsi512_ps(_mm512_mask_or_epi32(_mm512_castps_si512(cut), inexact, _mm512_castps_si512(cut), _mm512_set1_epi32(1)));
     }
@@ -118,8 +120,8 @@ int multiply_narrow(const RowsOfA& a, const ColumnsOfB& b, const DotRule& rule, 
   for (int odd = 0; odd < 2; ++odd) {
     const s8* exponents = b.exponent[0] + 4 * odd;
     const int f = rule.fraction_bits;
-    const bool ok = rule.odd ? multiply_group<Products, true, true>(a, b.value[odd], exponents, f, c[odd], c[2 + odd], d[odd], d[2 + odd])
-                    : check  ? multiply_group<Products, true, false>(a, b.value[odd], exponents, f, c[odd], c[2 + odd], d[odd], d[2 + odd])
+    const bool ok = rule.half ? multiply_group<Products, true, true>(a, b.value[odd], exponents, f, c[odd], c[2 + odd], d[odd], d[2 + odd])
+                    : check   ? multiply_group<Products, true, false>(a, b.value[odd], exponents, f, c[odd], c[2 + odd], d[odd], d[2 + odd])
                             : multiply_group<Products, false, false>(a, b.value[odd], exponents, f, c[odd], c[2 + odd], d[odd], d[2 + odd]);
     done |= static_cast<int>(ok) << odd;
   }

@@ -43,7 +43,7 @@ VGPU_INLINE bool multiply_lanes(const f32 (*a)[64], const f32 (*b)[4], int produ
   f32 scale[kW], inverse[kW];
   s32 sum[kW];
   for (int l = 0; l < kW; ++l) {
-    const s32 products_only = e[l], all = std::max(products_only, exponent_of(c[l], -126));
+    const s32 products_only = e[l], all = std::max(products_only, exponent_of(c[l], rule.min_exponent_c()));
     bad |= static_cast<u32>(all > kGreatestExponent);
     bad |= static_cast<u32>(all < kLeastExponent && all > kNoExponent / 2);
     const s32 clamped = std::max(all, kLeastExponent);
@@ -65,7 +65,7 @@ VGPU_INLINE bool multiply_lanes(const f32 (*a)[64], const f32 (*b)[4], int produ
     sum[l] = total;
   }
   if (overflow != 0) return false;
-  for (int l = 0; l < kW; ++l) d[l] = cut(sum[l], rule.odd) * inverse[l];
+  for (int l = 0; l < kW; ++l) d[l] = cut(sum[l], rule.half) * inverse[l];
   return true;
 }
 

@@ -88,7 +88,7 @@ struct Wgmma {
       const bool add = (w.predicate(op[1]) & 1) != 0;
       const f32 scale_a = op[2] == ~0u ? -1.0f : 1.0f, scale_b = op[3] == ~0u ? -1.0f : 1.0f;
       const bool trans_a = Transposes && !FromRegisters && op[4] != 0, trans_b = Transposes && op[FromRegisters ? 4 : 5] != 0;
-      const DotRule rule{A::bytes == 1 ? 13 : 25, kHalf, A::min_exponent, B::min_exponent};
+      const DotRule rule{A::bytes == 1 ? 13 : 25, A::min_exponent, B::min_exponent, kHalf};
       RowsOfA a;
       place_a<Core>(w, a_op, trans_a, scale_a, rule, a);
       for (u32 n = 0; n < N; n += 8) {
@@ -142,7 +142,7 @@ struct Wgmma {
     if constexpr (kHalf) {
       for (u32 i = 0; i < 2; ++i) {
         u32* r = w.lanes<u32>(in.op[2 * group + i]);
-        for (int l = 0; l < kLanes; ++l) r[l] = pack(to_f16(unpacked[2 * i][l]), to_f16(unpacked[2 * i + 1][l])).bits;
+        for (int l = 0; l < kLanes; ++l) r[l] = pack(sum_to_f16(unpacked[2 * i][l]), sum_to_f16(unpacked[2 * i + 1][l])).bits;
       }
     } else if constexpr (R == Result::single_13) {
       for (f32* lanes : d)
@@ -225,7 +225,7 @@ template <bool SA, bool SB, bool Saturate>
 void byte_shapes(Section& s) {
   const std::string types = std::string("s32.") + (SA ? "s8." : "u8.") + (SB ? "s8" : "u8");
   for (u32 n = 8; n <= kMaxN; n += n < 32 ? 8 : 16) {
-    const std::string name = "wgmma.mma_async.m64n" + std::to_string(n) + "k32." + (Saturate ? "satfinite." : "") + types;
+    const std::string name = "wgmma.mma_async.m64n" + std::to_string(n) + "k32." + types + (Saturate ? ".satfinite" : "");
     const OperandSpec d{Role::vec_dst, Value::U32, static_cast<u8>(n / 2)};
     add(s, name, d, kDescriptor, {}, bodies_of<WgmmaByte<SA, SB, false, Saturate>, false>(), 16 * n * 32);
     add(s, name + ".rs", d, kFromRegisters, {}, bodies_of<WgmmaByte<SA, SB, true, Saturate>, false>(), 16 * n * 32);
