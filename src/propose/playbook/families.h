@@ -6,7 +6,8 @@
 
 namespace cutegen::playbook {
 
-Schema map_schema();  // map.cc: pointwise graphs
-Schema row_schema();  // row.cc: reductions over the same axes with pointwise code before and after
+Schema map_schema();   // map.cc: pointwise graphs
+Schema scan_schema();  // scan.cc: cumulative sums and products of pointwise graphs
+Schema row_schema();   // row.cc: reductions over the same axes with pointwise code before and after
 
 }  // namespace cutegen::playbook

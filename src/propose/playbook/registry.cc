@@ -5,7 +5,7 @@
 namespace cutegen::playbook {
 
 const std::vector<Schema>& schemas() {
-  static const std::vector<Schema> all{map_schema(), row_schema(), gemm_schema()};
+  static const std::vector<Schema> all{map_schema(), row_schema(), scan_schema(), gemm_schema()};
   return all;
 }
 

@@ -124,7 +124,7 @@ Result<Graph> rewrite(const Graph& graph) {
       if (static_cast<size_t>(from.index) >= to.size() || to[static_cast<size_t>(from.index)].node < 0) return not_served(graph, from);
       *v = to[static_cast<size_t>(from.index)];
     }
-    for (const NodeRewrite& one : {NodeRewrite(rewrite_diagonal), NodeRewrite(rewrite_composite)}) {
+    for (const NodeRewrite& one : {NodeRewrite(rewrite_diagonal), NodeRewrite(rewrite_scan), NodeRewrite(rewrite_composite)}) {
       CUTEGEN_TRY(auto replaced, one(b, node));
       if (!replaced) continue;
       moved[i] = std::move(*replaced);

@@ -38,11 +38,15 @@ std::vector<int64_t> reduction_axes(const Node& node, size_t rank);
 // Names the primitive reductions.
 bool is_reduction(const std::string& op);
 
+// Names the primitive scans: attrs axis, reverse, exclusive.
+bool is_scan(const std::string& op);
+
 // The graph with every composite operator replaced, and nodes that no output needs removed.
 Result<Graph> rewrite(const Graph& graph);
 
 // The rewrites, by file.
 Result<std::optional<std::vector<ValueRef>>> rewrite_composite(GraphBuilder& b, const Node& node);  // rewrite_composite.cc
+Result<std::optional<std::vector<ValueRef>>> rewrite_scan(GraphBuilder& b, const Node& node);       // rewrite_scan.cc
 Result<std::optional<std::vector<ValueRef>>> rewrite_diagonal(GraphBuilder& b, const Node& node);   // rewrite_diagonal.cc
 
 }  // namespace cutegen::playbook
