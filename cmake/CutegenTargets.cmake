@@ -42,6 +42,12 @@ function(cutegen_library folder)
   endif()
 endfunction()
 
+# For folders that also go into a shared library: their names stay inside it.
+function(cutegen_position_independent)
+  list(TRANSFORM ARGN PREPEND cutegen_)
+  set_target_properties(${ARGN} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+endfunction()
+
 function(cutegen_tests folder library)
   file(GLOB_RECURSE tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${folder}/*_test.cc)
   if(NOT tests)

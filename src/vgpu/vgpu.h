@@ -46,8 +46,26 @@ struct KernelInfo {
   Dim3 cluster{0, 0, 0};           // .reqnctapercluster
 };
 
-struct Image;        // link/image.h
-class WrittenBytes;  // mem/written.h
+struct Image;         // link/image.h
+struct ModuleLayout;  // link/image.h
+class WrittenBytes;   // mem/written.h
+namespace ptx {
+struct Module;
+}  // namespace ptx
+
+// A .global or .const variable of a program, at its device address.
+struct ProgramVariable {
+  std::string name;
+  uint64_t address = 0, bytes = 0;
+};
+
+// Where a program's variables live. By default in the Memory that launches it, at addresses that other programs use too. Given host memory,
+// they live there and their device addresses are their host addresses, so that several programs and the host can share them. It must be
+// zeroed, aligned to 256 and outlive the Memory.
+struct VariableSpace {
+  char* host = nullptr;
+  uint64_t bytes = 0;
+};
 
 // A loaded PTX module. Immutable; shared between threads and launches. Module-scope variables (.global) belong to a Memory, not to the
 // Program.
@@ -57,17 +75,21 @@ class Program {
   const std::vector<KernelInfo>& kernels() const { return kernels_; }
   const KernelInfo* find_kernel(const std::string& name) const;  // nullptr when absent
   const Image* image(const std::string& kernel) const;           // for the machine
+  std::vector<ProgramVariable> variables() const;
 
  private:
-  friend Result<std::shared_ptr<const Program>> load_ptx(std::string text, std::string name);
+  friend Result<std::shared_ptr<const Program>> load_ptx(std::string text, std::string name, VariableSpace variables);
+  friend void place_variables(const Program& program, class Memory& memory);
   Program();
+  std::shared_ptr<const ptx::Module> module_;
+  std::shared_ptr<const ModuleLayout> layout_;
   std::vector<KernelInfo> kernels_;
   std::vector<std::unique_ptr<const Image>> images_;  // one a kernel
 };
 
 // Parses and links every kernel of `text`. Errors are invalid_input with "NAME:LINE: ...": syntax, an unknown or unsupported instruction
-// with its text, recursion, an indirect call.
-Result<std::shared_ptr<const Program>> load_ptx(std::string text, std::string name);
+// with its text, recursion, an indirect call, variables that do not fit into their space.
+Result<std::shared_ptr<const Program>> load_ptx(std::string text, std::string name, VariableSpace variables = {});
 
 // Device memory: named buffers at addresses that do not depend on the host, with wide gaps between them; freed ones are remembered.
 class Memory {
@@ -90,6 +112,8 @@ class Memory {
   // Host memory as a device buffer; the caller keeps it alive until release().
   uint64_t map(std::string name, void* host, uint64_t bytes);
   uint64_t map_read_only(std::string name, const void* host, uint64_t bytes);
+  // The same at the device address that is its host address: memory that host and device share. False when a live buffer overlaps it.
+  bool map_shared(std::string name, void* host, uint64_t bytes, bool writable = true);
   void release(uint64_t address);
   void* host(uint64_t address) const;  // nullptr when no live buffer holds it
 
@@ -103,7 +127,8 @@ class Memory {
 
  private:
   friend class ModuleVariables;
-  uint64_t add(std::string name, char* host, uint64_t bytes, bool writable);
+  Buffer& add(std::string name, uint64_t base, char* host, uint64_t bytes, bool writable);
+  uint64_t take_addresses(uint64_t bytes);
   std::vector<std::unique_ptr<Buffer>> buffers_;  // by address
   uint64_t next_ = 0x1000'0000'0000;
   std::map<uint64_t, std::vector<char>>
@@ -212,6 +237,9 @@ struct LaunchResult {
   bool ok() const { return !fault.has_value(); }
   bool clean() const { return ok() && findings.empty(); }
 };
+
+// Initialises the program's variables in `memory`, unless that has been done. Otherwise its first launch does.
+void place_variables(const Program& program, Memory& memory);
 
 // Runs one kernel to its end. Safe to call from several threads with different Memory objects.
 LaunchResult launch(const Program& program, Memory& memory, const LaunchConfig& config, const LaunchOptions& options = {});

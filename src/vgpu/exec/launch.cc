@@ -143,47 +143,52 @@ int worker_count(const Image& image, const LaunchOptions& o, bool cooperative, u
 
 }  // namespace
 
-// The program's own variables in this Memory: initialised at the first launch, kept between launches.
+// The program's own variables in this Memory: initialised once, kept between launches.
 class ModuleVariables {
  public:
-  static std::unique_ptr<Memory> open(const Image& image, Memory& memory) {
-    const ModuleLayout& layout = *image.layout;
+  // What Port::module shall be: nullptr when they are buffers of `memory` itself.
+  static std::unique_ptr<Memory> open(const ptx::Module& module, const ModuleLayout& layout, Memory& memory) {
     const auto [it, fresh] = memory.modules_.try_emplace(layout.id);
-    if (fresh) initialise(image, it->second);
-    auto view = std::make_unique<Memory>();
-    for (size_t i = 0; i < image.module->variables.size(); ++i) {
-      const ptx::Variable& v = image.module->variables[i];
-      if (v.space == ptx::Space::shared) continue;
-      auto b = std::make_unique<Memory::Buffer>();
-      b->name = v.name;
-      b->base = layout.address[i];
-      b->bytes = v.bytes;
-      b->host = it->second.data() + (layout.address[i] - kModuleBase);
-      b->writable = v.space == ptx::Space::global;
-      view->buffers_.push_back(std::move(b));
+    if (fresh && layout.host == nullptr) it->second.assign(layout.bytes, 0);
+    char* host = layout.host == nullptr ? it->second.data() : layout.host;
+    if (fresh) initialise(module, layout, host);
+    if (layout.host != nullptr) {
+      if (fresh) list(module, layout, host, memory);
+      return nullptr;
     }
+    auto view = std::make_unique<Memory>();
+    list(module, layout, host, *view);
     return view;
   }
 
  private:
-  static void initialise(const Image& image, std::vector<char>& bytes) {
-    bytes.assign(image.layout->bytes, 0);
-    const auto& variables = image.module->variables;
+  static void list(const ptx::Module& module, const ModuleLayout& layout, char* host, Memory& into) {
+    for (size_t i = 0; i < module.variables.size(); ++i) {
+      const ptx::Variable& v = module.variables[i];
+      if (v.space == ptx::Space::shared) continue;
+      const u64 address = layout.address[i];
+      into.add(v.name, address, host + (address - layout.base), v.bytes, v.space == ptx::Space::global);
+    }
+  }
+  static void initialise(const ptx::Module& module, const ModuleLayout& layout, char* host) {
+    const auto& variables = module.variables;
     for (size_t i = 0; i < variables.size(); ++i) {
       const ptx::Variable& v = variables[i];
       if (v.space == ptx::Space::shared) continue;
-      char* at = bytes.data() + (image.layout->address[i] - kModuleBase);
+      char* at = host + (layout.address[i] - layout.base);
       std::copy_n(v.init.begin(), std::min<u64>(v.init.size(), v.bytes), at);
       for (const ptx::Relocation& r : v.relocations) {
         for (size_t k = 0; k < variables.size(); ++k) {
           if (variables[k].name != r.symbol) continue;
-          const u64 value = image.layout->address[k] + static_cast<u64>(r.addend);
+          const u64 value = layout.address[k] + static_cast<u64>(r.addend);
           std::memcpy(at + r.offset, &value, 8);
         }
       }
     }
   }
 };
+
+void place_variables(const Program& program, Memory& memory) { ModuleVariables::open(*program.module_, *program.layout_, memory); }
 
 LaunchResult launch(const Program& program, Memory& memory, const LaunchConfig& config, const LaunchOptions& options) {
   LaunchResult result;
@@ -212,7 +217,7 @@ LaunchResult launch(const Program& program, Memory& memory, const LaunchConfig& 
   grid.constants = aligned;
   grid.cooperative = config.cooperative;
   if (config.cooperative) grid.workspace = memory.allocate("grid barrier", 8);
-  const std::unique_ptr<Memory> module = ModuleVariables::open(*image, memory);
+  const std::unique_ptr<Memory> module = ModuleVariables::open(*image->module, *image->layout, memory);
 
   const Deadline deadline = options.time_limit.count() > 0 ? Deadline::in(system_clock(), options.time_limit) : Deadline::never();
   Run run{grid, options, memory, module.get(), config, deadline, config.grid.count() / grid.cluster.count(), {}, {}, {}, {}, {}, {}, {}};

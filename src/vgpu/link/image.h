@@ -16,7 +16,9 @@ namespace cutegen::vgpu {
 struct ModuleLayout {
   u64 id = 0;                // of this loaded module, never used again
   std::vector<u64> address;  // of ptx::Module::variables, device addresses; shared variables: their shared address
-  u64 bytes = 0;             // of .global and .const variables together, from kModuleBase
+  u64 base = 0;              // of .global and .const variables: kModuleBase, or where their own host memory lies
+  u64 bytes = 0;             // of these together
+  char* host = nullptr;      // that memory; nullptr: a Memory keeps them
   u32 shared_end = 0;        // first shared address after the module's .shared variables
 };
 

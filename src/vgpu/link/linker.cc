@@ -25,11 +25,13 @@ const std::string* callee_of(const ptx::Instruction& in) {
 
 }  // namespace
 
-Result<std::shared_ptr<const ModuleLayout>> lay_out(const ptx::Module& module) {
+Result<std::shared_ptr<const ModuleLayout>> lay_out(const ptx::Module& module, VariableSpace space) {
   auto layout = std::make_shared<ModuleLayout>();
   static std::atomic<u64> last_id{0};
   layout->id = ++last_id;
   layout->shared_end = kSharedStart;
+  layout->host = space.host;
+  layout->base = space.host == nullptr ? kModuleBase : reinterpret_cast<uintptr_t>(space.host);
   for (const ptx::Variable& v : module.variables) {
     u64 address = 0;
     if (v.space == ptx::Space::shared) {
@@ -40,11 +42,14 @@ Result<std::shared_ptr<const ModuleLayout>> lay_out(const ptx::Module& module) {
     } else {
       if (v.is_extern)
         return Error{Errc::invalid_input, module.name + ": extern variable '" + v.name + "' is defined in no module", "", ""};
-      address = align_up(kModuleBase + layout->bytes, std::max<u64>(v.align, 256));  // apart, so that an overrun shows
-      layout->bytes = address + v.bytes - kModuleBase;
+      address = align_up(layout->base + layout->bytes, std::max<u64>(v.align, 256));  // apart, so that an overrun shows
+      layout->bytes = address + v.bytes - layout->base;
     }
     layout->address.push_back(address);
   }
+  if (space.host != nullptr && layout->bytes > space.bytes)
+    return Error{Errc::invalid_input,
+                 fmt::format("{}: {} bytes of variables; there is room for {}", module.name, layout->bytes, space.bytes), "", ""};
   return std::shared_ptr<const ModuleLayout>(std::move(layout));
 }
 

@@ -13,7 +13,7 @@
 
 namespace cutegen::vgpu {
 
-Result<std::shared_ptr<const ModuleLayout>> lay_out(const ptx::Module& module);
+Result<std::shared_ptr<const ModuleLayout>> lay_out(const ptx::Module& module, VariableSpace space);
 Result<std::unique_ptr<const Image>> link_kernel(std::shared_ptr<const ptx::Module> module, std::shared_ptr<const ModuleLayout> layout,
                                                  const ptx::Function& kernel);
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "vgpu/mem/written.h"
 #include "vgpu/vgpu.h"
@@ -11,30 +12,44 @@ constexpr uint64_t kAlign = 256;    // as cudaMalloc
 
 }  // namespace
 
-uint64_t Memory::add(std::string name, char* host, uint64_t bytes, bool writable) {
+Memory::Buffer& Memory::add(std::string name, uint64_t base, char* host, uint64_t bytes, bool writable) {
   auto b = std::make_unique<Buffer>();
   b->name = std::move(name);
-  b->base = next_;
+  b->base = base;
   b->bytes = bytes;
   b->host = host;
   b->writable = writable;
-  next_ = (next_ + bytes + kGap + kAlign - 1) / kAlign * kAlign;
-  buffers_.push_back(std::move(b));
-  return buffers_.back()->base;
+  const auto after =
+      std::upper_bound(buffers_.begin(), buffers_.end(), base, [](uint64_t a, const auto& other) { return a < other->base; });
+  return **buffers_.insert(after, std::move(b));
 }
+
+uint64_t Memory::take_addresses(uint64_t bytes) { return std::exchange(next_, (next_ + bytes + kGap + kAlign - 1) / kAlign * kAlign); }
 
 uint64_t Memory::allocate(std::string name, uint64_t bytes, uint8_t fill) {
   auto owned = std::make_unique<char[]>(bytes);
   if (fill != 0) std::fill_n(owned.get(), bytes, static_cast<char>(fill));
-  const uint64_t base = add(std::move(name), owned.get(), bytes, true);
-  buffers_.back()->owned = std::move(owned);
-  return base;
+  Buffer& b = add(std::move(name), take_addresses(bytes), owned.get(), bytes, true);
+  b.owned = std::move(owned);
+  return b.base;
 }
 
-uint64_t Memory::map(std::string name, void* host, uint64_t bytes) { return add(std::move(name), static_cast<char*>(host), bytes, true); }
+uint64_t Memory::map(std::string name, void* host, uint64_t bytes) {
+  return add(std::move(name), take_addresses(bytes), static_cast<char*>(host), bytes, true).base;
+}
 
 uint64_t Memory::map_read_only(std::string name, const void* host, uint64_t bytes) {
-  return add(std::move(name), const_cast<char*>(static_cast<const char*>(host)), bytes, false);  // `writable` guards it
+  char* unwritten = const_cast<char*>(static_cast<const char*>(host));  // `writable` guards it
+  return add(std::move(name), take_addresses(bytes), unwritten, bytes, false).base;
+}
+
+bool Memory::map_shared(std::string name, void* host, uint64_t bytes, bool writable) {
+  const auto base = reinterpret_cast<uintptr_t>(host);
+  const auto overlaps = [&](const auto& b) { return b->base < base + bytes && base < b->base + b->bytes; };
+  if (std::any_of(buffers_.begin(), buffers_.end(), [&](const auto& b) { return !b->freed && overlaps(b); })) return false;
+  std::erase_if(buffers_, overlaps);  // freed ones, whose place the host has used again
+  add(std::move(name), base, static_cast<char*>(host), bytes, writable);
+  return true;
 }
 
 void Memory::release(uint64_t address) {
