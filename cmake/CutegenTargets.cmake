@@ -1,6 +1,6 @@
 # Folders whose tests run under the sanitizers: those with threads (a subset), and all that need no compiler of kernels.
 set(CUTEGEN_THREADED base store search device vgpu)
-set(CUTEGEN_SANITIZED base task candidate store search device judge report propose vgpu)
+set(CUTEGEN_SANITIZED base task candidate store search device judge report propose vgpu sim)
 add_custom_target(threaded_tests)
 add_custom_target(sanitized_tests)
 
@@ -46,6 +46,18 @@ endfunction()
 function(cutegen_position_independent)
   list(TRANSFORM ARGN PREPEND cutegen_)
   set_target_properties(${ARGN} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+endfunction()
+
+# The stand-in CUDA runtime that `cutegen sim` puts before NVIDIA's: bin/sim/libcudart.so.VERSION, self-contained but for glibc.
+function(cutegen_cudart version)
+  set(map ${CMAKE_BINARY_DIR}/cudart_${version}.map)
+  file(WRITE ${map} "libcudart.so.${version} {\n  global: cuda*; __cuda*;\n  local: *;\n};\n")
+  add_library(cudart_${version} SHARED ${CMAKE_SOURCE_DIR}/cmake/empty.cc)
+  target_link_libraries(cudart_${version} PRIVATE -Wl,--whole-archive $<TARGET_FILE:cutegen_sim> -Wl,--no-whole-archive cutegen_sim)
+  target_link_options(cudart_${version} PRIVATE -Wl,--version-script=${map} -Wl,--no-undefined)
+  add_dependencies(cudart_${version} cutegen_sim)
+  set_target_properties(cudart_${version} PROPERTIES OUTPUT_NAME cudart SUFFIX .so.${version} LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/sim
+                        LINK_DEPENDS "${map};$<TARGET_FILE:cutegen_sim>")
 endfunction()
 
 function(cutegen_tests folder library)

@@ -15,6 +15,8 @@ endfunction()
 cutegen_static(sodium_static sodium.h libsodium.a)
 cutegen_static(sqlite_static sqlite3.h libsqlite3.a)
 target_link_libraries(sqlite_static INTERFACE Threads::Threads ${CMAKE_DL_LIBS} m)
+cutegen_static(zstd_static zstd.h libzstd.a)
+cutegen_static(lz4_static lz4.h liblz4.a)
 # fmt and spdlog header-only: Debian ships their archives in the -dev packages, but built without LTO and with
 # their own flags; header-only keeps sanitizer builds whole.
 cutegen_static(fmt_static fmt/format.h)

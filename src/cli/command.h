@@ -20,6 +20,7 @@ void add_bench(CLI::App& app, Action& action);
 void add_results(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
+void add_sim(CLI::App& app, Action& action);
 void add_executor(CLI::App& app, Action& action);
 
 }  // namespace cutegen::cli

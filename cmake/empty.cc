@@ -1,0 +1,1 @@
+// A shared library made of archives needs a source of its own.
