@@ -1,8 +1,12 @@
 #include "cli/sim_counters.h"
 
+#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <memory>
 #include <vector>
 
 #include "base/fs.h"
@@ -28,12 +32,19 @@ uint64_t counter(const Json& kernel, const char* name) { return json_or<uint64_t
 
 std::string shortened(std::string name, size_t width) { return name.size() <= width ? name : name.substr(0, width - 3) + "..."; }
 
+// "axpy(int, float*)" of "_Z4axpyiPf"; other names stay.
+std::string readable(const std::string& name) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> plain(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
+  return status == 0 ? plain.get() : name;
+}
+
 std::string row(const Json& k) {
   constexpr size_t kNameWidth = 48;
   const uint64_t loads = counter(k, "global_load_requests");
-  return fmt::format("{:<48}{:>9}{:>14}{:>12}{:>12}{:>13.2f}{:>11}{:>15}\n", shortened(json_or<std::string>(k, "kernel", ""), kNameWidth),
-                     json_or<uint64_t>(k, "launches", 0), counter(k, "warp_instructions"), counter(k, "global_load_sectors"),
-                     counter(k, "global_store_sectors"),
+  return fmt::format("{:<48}{:>9}{:>14}{:>12}{:>12}{:>13.2f}{:>11}{:>15}\n",
+                     shortened(readable(json_or<std::string>(k, "kernel", "")), kNameWidth), json_or<uint64_t>(k, "launches", 0),
+                     counter(k, "warp_instructions"), counter(k, "global_load_sectors"), counter(k, "global_store_sectors"),
                      loads == 0 ? 0.0 : static_cast<double>(counter(k, "global_load_sectors")) / static_cast<double>(loads),
                      counter(k, "shared_bank_conflicts"), counter(k, "tensor_macs"));
 }

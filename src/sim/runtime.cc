@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "base/fs.h"
 #include "sim/fatbin.h"
@@ -186,7 +187,10 @@ Status Runtime::launch(const Launch& l) {
   }
   const Nanoseconds begin = system_clock().now();
   const vgpu::LaunchResult result = vgpu::launch(*f->module->program, memory.memory(), config, settings.launch);
-  if (!settings.counters_folder.empty()) log_.add(config, result, Seconds(system_clock().now() - begin).count());
+  if (!settings.counters_folder.empty()) {
+    if (std::exchange(log_owner_, ::getpid()) != ::getpid()) log_ = LaunchLog();
+    log_.add(config, result, Seconds(system_clock().now() - begin).count());
+  }
   if (!result.output.empty()) [[maybe_unused]]
     const size_t n = std::fwrite(result.output.data(), 1, result.output.size(), stdout);
   for (const vgpu::Finding& finding : result.findings) say(finding.message);
@@ -213,7 +217,7 @@ void Runtime::reset_device() {
 
 void Runtime::write_counters() {
   const std::lock_guard lock(mutex);
-  if (settings.counters_folder.empty() || log_.empty()) return;
+  if (log_.empty() || log_owner_ != ::getpid()) return;
   const auto path = std::filesystem::path(settings.counters_folder) / (std::to_string(::getpid()) + ".json");
   if (auto written = write_file_atomic(path, log_.to_json().dump()); !written.ok()) say(written.error().message);
 }

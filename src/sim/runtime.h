@@ -115,6 +115,7 @@ class Runtime {
   std::set<const Function*> handles_;
   std::unordered_map<const void*, Variable> variables_;  // by the host's shadow
   LaunchLog log_;
+  int log_owner_ = 0;  // the process that counted: a fork has its parent's log, which is not its own
 };
 
 int& last_error();  // of the calling thread
