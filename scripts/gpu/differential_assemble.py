@@ -19,7 +19,7 @@ def assemble(ptx):
         if run.returncode == 0:
             return rejected
         lines = ptx.read_text().split("\n")
-        starts = [i for i, l in enumerate(lines) if l.startswith(".visible .entry")] + [len(lines)]
+        starts = [i for i, l in enumerate(lines) if l.startswith(".visible .entry ")] + [len(lines)]
         bad = {}
         for number, words in ERROR.findall(run.stderr):
             entry = max(i for i in starts[:-1] if i < int(number))

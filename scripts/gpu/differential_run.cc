@@ -14,9 +14,10 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <sstream>
 
-#include "vgpu/differential/inputs.h"
+#include "vgpu/differential/launch_script.h"
 
 namespace {
 
@@ -35,8 +36,8 @@ int call(const char* name, A... a) {
   return f == nullptr ? -1 : f(a...);
 }
 
-struct Line {  // case ENTRY ROWS BLOCK TILE KINDS BYTES NAME, or sweep ENTRY START STRIDE COUNT NAME
-  bool sweep = false;
+struct Line {  // case ENTRY ROWS BLOCK TILE KINDS BYTES NAME, sweep ENTRY START STRIDE COUNT NAME, or program NAME NAME
+  bool sweep = false, program = false;
   std::string entry, name;
   size_t rows = 0;
   unsigned block = 128, tile = 32, start = 0, stride = 1;
@@ -60,8 +61,10 @@ std::map<std::string, std::vector<Line>> read_manifest(const std::string& path) 
       in >> module;
       continue;
     }
-    l.sweep = word == "sweep";
-    if (l.sweep) {
+    l.sweep = word == "sweep", l.program = word == "program";
+    if (l.program) {
+      in >> l.entry >> l.name;
+    } else if (l.sweep) {
       in >> l.entry >> l.start >> l.stride >> l.rows >> l.name;
     } else {
       in >> l.entry >> l.rows >> l.block >> l.tile >> text;
@@ -94,6 +97,27 @@ class Gpu {
     if (int e = call("cuModuleGetFunction", &function, module_, entry.c_str())) return e;
     if (int e = call("cuLaunchKernel", function, grid, 1u, 1u, block, 1u, 1u, 0u, Handle{}, arguments, static_cast<void**>(nullptr)))
       return e;
+    return call("cuCtxSynchronize");
+  }
+  // A launch with attributes: CUlaunchConfig and CUlaunchAttribute of cuda.h.
+  int run(const cutegen::differential::LaunchScript::Launch& l, void** arguments) {
+    struct Attribute {
+      int id;
+      int pad;
+      unsigned value[16];
+    } attributes[2] = {};
+    struct {
+      unsigned grid[3], block[3], smem;
+      Handle stream;
+      Attribute* attributes;
+      unsigned count;
+    } config = {{l.grid[0], l.grid[1], l.grid[2]}, {l.block[0], l.block[1], l.block[2]}, l.smem_bytes, nullptr, attributes, 0};
+    if (l.cluster[0] * l.cluster[1] * l.cluster[2] > 1) attributes[config.count++] = {4, 0, {l.cluster[0], l.cluster[1], l.cluster[2]}};
+    if (l.cooperative) attributes[config.count++] = {2, 0, {1}};
+    Handle function = nullptr;
+    if (int e = call("cuModuleGetFunction", &function, module_, l.kernel.c_str())) return e;
+    if (int e = call("cuFuncSetAttribute", function, 8, static_cast<int>(l.smem_bytes))) return e;  // dynamic shared memory above 48 KB
+    if (int e = call("cuLaunchKernelEx", static_cast<const void*>(&config), function, arguments, static_cast<void**>(nullptr))) return e;
     return call("cuCtxSynchronize");
   }
 
@@ -144,6 +168,30 @@ int run_case(Gpu& gpu, const Line& l, std::string& packed) {
   return 0;
 }
 
+int run_program(Gpu& gpu, const Line& l, const std::string& folder, std::string& packed) {
+  const auto script = cutegen::differential::read_launch_script(folder + "/" + l.name + ".launch", l.name);
+  std::vector<std::unique_ptr<Buffer>> buffers;
+  for (const auto& b : script.buffers) {
+    buffers.push_back(std::make_unique<Buffer>(b.bytes));
+    if (buffers.back()->error()) return 9999;
+    if (int e = buffers.back()->write(b.contents.data(), b.bytes)) return e;
+  }
+  for (const auto& launch : script.launches) {
+    std::vector<uint64_t> values;
+    std::vector<void*> pointers;
+    for (const auto& a : launch.arguments) values.push_back(a.is_buffer ? buffers[a.buffer]->address_ + a.value : a.value);
+    for (uint64_t& v : values) pointers.push_back(&v);
+    if (int e = gpu.run(launch, pointers.data())) return e;
+  }
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    if (script.buffers[i].kind != "out") continue;
+    std::string out(script.buffers[i].bytes, 0);
+    if (int e = buffers[i]->read(out.data(), out.size())) return e;
+    packed += out;
+  }
+  return 0;
+}
+
 int run_sweep(Gpu& gpu, const Line& l, const std::string& folder) {
   std::vector<uint32_t> out(l.rows);
   Buffer result(l.rows * 4);
@@ -172,7 +220,7 @@ void run_module(Gpu& gpu, const std::string& folder, const std::string& out, con
   size_t at = 0;
   for (const Line& l : lines) {
     std::string packed;
-    const int e = l.sweep ? run_sweep(gpu, l, out) : run_case(gpu, l, packed);
+    const int e = l.program ? run_program(gpu, l, folder, packed) : l.sweep ? run_sweep(gpu, l, out) : run_case(gpu, l, packed);
     if (e != 0) {
       index << "failed " << l.name << ": error " << e << std::endl;
       gpu.reset();
@@ -180,7 +228,8 @@ void run_module(Gpu& gpu, const std::string& folder, const std::string& out, con
       continue;
     }
     if (l.sweep) continue;
-    index << l.name << " " << at << " " << l.rows;
+    index << l.name << " " << at << " " << (l.program ? packed.size() : l.rows);
+    if (l.program) index << " 1";
     for (int b : l.bytes) index << " " << b;
     index << "\n";
     bin << packed;

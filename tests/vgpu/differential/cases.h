@@ -23,8 +23,8 @@ inline bool is_approximate(const std::string& name) { return contains(name, ".ap
 // Registers in, registers out: one destination, then sources (vectors included, for mov).
 inline bool is_register_form(const Form& f) {
   if (f.operands.size() < 2 || f.kind != vgpu::Kind::plain || f.collective) return false;
-  if (starts(f.name,
-             {"vgpu.", "createpolicy", "mma.", "wgmma.", "cvta", "isspacep", "mapa", "movmatrix", "ld", "st", "mov.clock", "prefetch"}))
+  if (starts(f.name, {"vgpu.", "createpolicy", "mma.", "wgmma.", "cvta", "isspacep", "mapa", "movmatrix", "ld", "st", "mov.clock",
+                      "prefetch", "mbarrier."}))
     return false;
   if (contains(f.name, ".cc.") || starts(f.name, {"addc.", "subc.", "madc."})) return false;
   for (size_t i = 0; i < f.operands.size(); ++i) {
@@ -209,7 +209,7 @@ inline Case atomic_case(const Form& f, const std::string& space) {
   const bool cas = contains(f.name, ".cas."), counts = contains(f.name, ".inc.") || contains(f.name, ".dec.");
   const std::string kind = cas || counts ? "few" : kind_of(o.type);
   const int words = (vgpu::size_bytes(o.type) * o.count + 7) / 8;
-  // Two values of a type narrower than a word are packed by hand, so that each is of its kind.
+  for (int i = 0; i < std::max(words, 1); ++i) k.line("st" + s.space + ".u64 [" + s.address + "+" + std::to_string(8 * i) + "], 0");
   for (int i = 0; i < o.count; ++i) {
     const std::string v = k.source(o.type, kind);
     k.line("st" + s.space + ".b" + std::to_string(8 * vgpu::size_bytes(o.type)) + " [" + s.address + "+" +

@@ -127,13 +127,13 @@ inline Case mma_case(const MmaShape& m) {
   Kernel k(m.name);
   const Value wide = std::string(m.d_type) == "f64" ? Value::F64 : Value::U32;
   const std::vector<std::string> a = sources(k, m.a, wide, std::string("m.") + m.a_type),
-                                 b = sources(k, m.b, wide, std::string("m.") + m.b_type),
+                                 b = sources(k, m.b, wide, std::string("n.") + m.b_type),
                                  c = sources(k, m.d, wide, std::string("c.") + m.d_type), d = registers(k, m.d, wide);
   std::string text = with_sync(m.name) + " " + join({braces(d), braces(a), braces(b), braces(c)});
   if (*m.metadata != 0) text += ", " + k.source(Value::U32, m.metadata) + ", 0x0";
   k.line(text);
   for (const std::string& r : d) k.result(r, wide);
-  k.with_rows(8192);
+  k.with_rows(16384);
   return k.take();
 }
 
@@ -177,16 +177,16 @@ inline Case wgmma_case(const WgmmaType& t, int n, bool from_registers, const Wgm
       ".shared .align 1024 .b8 tile_a[8192]; .shared .align 1024 .b8 tile_b[8192]; .reg .b64 %mine, %base, %da, %db; .reg .b32 %x; .reg "
       ".pred %scale_d");
   k.line("mul.wide.u32 %mine, %me, 4");
-  auto fill = [&](const char* tile, int words, const char* type) {
+  auto fill = [&](const char* tile, int words, const std::string& kind) {
     k.line(std::string("mov.u64 %base, ") + tile);
     k.line("add.u64 %base, %base, %mine");
     for (int i = 0; i < words; ++i) {
-      const std::string r = k.source(Value::U32, std::string("m.") + type);
+      const std::string r = k.source(Value::U32, kind);
       k.line("st.shared.u32 [%base+" + std::to_string(512 * i) + "], " + r);
     }
   };
-  fill("tile_a", a_words, t.a_type);
-  fill("tile_b", b_words, t.b_type);
+  fill("tile_a", a_words, std::string("m.") + t.a_type);
+  fill("tile_b", b_words, std::string("n.") + t.b_type);
   // Without a swizzle: the second 16 bytes of k are 128 bytes on, the next 8 rows 256. With one: the next 8 rows (or the next columns of k)
   // 8 swizzle widths on, the next columns of an MN-major tile 2048 bytes on.
   const int width = v.swizzle == 0 ? 16 : 16 << v.swizzle;

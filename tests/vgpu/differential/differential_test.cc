@@ -11,6 +11,8 @@
 namespace cutegen::differential {
 namespace {
 
+const std::string kTemplates = std::string(CUTEGEN_SOURCE_DIR) + "/tests/vgpu/differential/templates";
+
 // CUTEGEN_DIFFERENTIAL_RENDER=DIR writes the suite for the GPU.
 TEST(Differential, Render) {
   const std::vector<Case> cases = all_cases();
@@ -21,7 +23,7 @@ TEST(Differential, Render) {
     EXPECT_FALSE(c.result_bytes.empty()) << c.name;
   }
   EXPECT_GT(cases.size(), 2500u);
-  if (const char* folder = std::getenv("CUTEGEN_DIFFERENTIAL_RENDER")) render(folder);
+  if (const char* folder = std::getenv("CUTEGEN_DIFFERENTIAL_RENDER")) render(folder, kTemplates);
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ inline FloatFormat float_format(std::string_view kind) {
 
 inline uint64_t special_float(Random& r, const FloatFormat& f) {
   const int64_t top = (1 << f.exponent) - 1;
-  const uint64_t ones = (1ull << f.mantissa) - 1, sign = r.next() & 1, pick = r.below(20);
+  const uint64_t ones = (1ull << f.mantissa) - 1, sign = r.next() & 1, pick = r.below(23);
   switch (pick) {
     case 0: return f.make(sign, 0, 0);
     case 1: return f.make(sign, f.bias(), 0);
@@ -74,6 +74,9 @@ inline uint64_t special_float(Random& r, const FloatFormat& f) {
     case 16: return f.make(sign, f.bias() + static_cast<int64_t>(r.below(70)), ones);
     case 17: return f.make(sign, top - 1, r.next());
     case 18: return f.make(sign, 1 + static_cast<int64_t>(r.below(3)), r.next());
+    case 19: return f.make(sign, 1, r.below(4));                    // a little above the smallest normal
+    case 20: return f.make(sign, f.bias(), r.below(4));             // a little above 1
+    case 21: return f.make(sign, f.bias() - 1, ones - r.below(4));  // a little below 1
     default: return f.make(sign, f.bias() + static_cast<int64_t>(r.below(8)), r.next() << (f.mantissa - 1));  // halves and integers
   }
 }
@@ -151,16 +154,21 @@ inline uint64_t value(Random& r, std::string_view kind, uint64_t row_class) {
   return row_class == 0 ? special_integer(r) : row_class == 1 ? r.next() : moderate_integer(r);  // "int"
 }
 
-// One register of a matrix operand: "m.f16" and so on are elements of A or B, "c.f32" accumulators. Tiles (a warp, or a warpgroup) have a
-// class each, so that one tile shows one thing:
-//   0 finite random bits: the widest spread of exponents       4 zeros but for a few elements of any size: sums of two or three products
-//   1 exponents near one another                               5 subnormals and the smallest normals
-//   2 exponents 12 or so apart                                 6 NaNs and infinities among moderate values, seldom
-//   3 powers of two of both signs: cancellation                7 exponents near one another, accumulators far larger or smaller
+// One register of a matrix operand: "m.f16" and so on are elements of A, "n." of B, "c." accumulators. Tiles (a warp, or a warpgroup) have
+// a class each, so that one tile shows one thing:
+//   0 finite random bits: the widest spread of exponents       8 random bits, all of them
+//   1 exponents near one another                               9 special values
+//   2 exponents 12 or so apart                                10 neighbours in a register of A cancel, but for a last bit of B
+//   3 powers of two of both signs: cancellation               11 class 0 with half of the elements zero
+//   4 zeros but for a few elements of any size                12 exponents 28 or so apart
+//   5 subnormals and the smallest normals                     13 A is zero, B the largest: products of zero beside small accumulators
+//   6 NaNs and infinities among moderate values, seldom       14 zeros of either sign, and ones
+//   7 accumulators far larger or smaller than the products    15 products and accumulators about the largest number
 struct MatrixElement {
-  static uint64_t of(Random& r, const FloatFormat& f, uint64_t tile_class, bool accumulator) {
-    const int64_t top = (1 << f.exponent) - 1;
-    auto near = [&](int64_t spread) { return f.bias() - spread + static_cast<int64_t>(r.below(static_cast<uint64_t>(2 * spread + 1))); };
+  static uint64_t of(Random& r, const FloatFormat& f, uint64_t tile_class, char role) {
+    const int64_t top = (1 << f.exponent) - 1, bias = f.bias();
+    const bool accumulator = role == 'c';
+    auto near = [&](int64_t spread) { return bias - spread + static_cast<int64_t>(r.below(static_cast<uint64_t>(2 * spread + 1))); };
     const int64_t anywhere = static_cast<int64_t>(r.below(static_cast<uint64_t>(top)));
     const uint64_t sign = r.next(), fraction = r.next();
     switch (tile_class) {
@@ -171,30 +179,41 @@ struct MatrixElement {
       case 4: return r.below(accumulator ? 2 : 8) != 0 ? 0 : f.make(sign, near(accumulator ? 24 : 12), fraction);
       case 5: return f.make(sign, static_cast<int64_t>(r.below(3)), fraction);
       case 6: return r.below(64) == 0 ? f.make(sign, top, r.next() & 1 ? 0 : fraction) : f.make(sign, near(3), fraction);
-      default: return f.make(sign, accumulator ? near(30) : near(1), fraction);
+      case 7: return f.make(sign, accumulator ? near(30) : near(1), fraction);
+      case 8: return f.make(sign, static_cast<int64_t>(r.below(static_cast<uint64_t>(top) + 1)), fraction);
+      case 9: return r.below(4) == 0 ? special_float(r, f) : f.make(sign, near(2), fraction);
+      case 10: return f.make(sign, near(4), fraction);
+      case 11: return (r.next() & 1) != 0 ? f.make(sign, 0, 0) : f.make(sign, anywhere, fraction);
+      case 12: return f.make(sign, near(accumulator ? 28 : 14), fraction);
+      case 13: return role == 'm' ? f.make(sign, 0, 0) : role == 'n' ? f.make(sign, top - 1, ~0ull) : f.make(sign, near(40), fraction);
+      case 14: return f.make(sign, r.below(4) == 0 ? bias : 0, 0);
+      default: return f.make(sign, accumulator ? top - 1 : bias + top / 4 - 1 + static_cast<int64_t>(r.below(3)), fraction);
     }
   }
 };
-inline uint64_t matrix_word(Random& r, std::string_view kind, uint64_t tile_class) {
-  const bool accumulator = kind[0] == 'c';
-  const std::string_view e = kind.substr(2);
-  if (e == "s8" || e == "u8" || e == "s4" || e == "u4" || e == "b1" || e == "s32") {
-    const uint64_t v = r.next();  // extremes often
-    if (e == "s32")
-      return tile_class == 0 ? v : tile_class == 1 ? v & 0xff : tile_class == 2 ? 0x7fffff00 + (v & 0xff) : 0x80000000 + (v & 0xff);
-    return tile_class % 4 == 1   ? 0x8080808080808080ull
-           : tile_class % 4 == 2 ? (v & 0x7f7f7f7f7f7f7f7full)
-           : tile_class % 4 == 3 ? (v | 0x8080808080808080ull)
-                                 : v;
+inline uint64_t integer_matrix_word(Random& r, std::string_view element, uint64_t tile_class) {
+  const uint64_t v = r.next();
+  if (element == "s32") {  // about 0 and about the ends of the range
+    const uint64_t bases[] = {v, 0, 0x7fffff00, 0x80000000};
+    return bases[tile_class % 4] + (tile_class % 4 == 0 ? 0 : v & 0xff);
   }
-  const FloatFormat f = float_format(e);
-  if (e == "tf32") return MatrixElement::of(r, float_format("f32"), tile_class, accumulator);  // the low 13 bits are noise
-  if (f.bits() >= 32) return MatrixElement::of(r, f, tile_class, accumulator);
-  uint64_t word = 0;
+  const uint64_t masks[] = {~0ull, 0, 0x7f7f7f7f7f7f7f7full, ~0ull}, ones[] = {0, 0x8080808080808080ull, 0, 0x8080808080808080ull};
+  return (v & masks[tile_class % 4]) | (tile_class < 8 ? ones[tile_class % 4] : 0);
+}
+inline uint64_t matrix_word(Random& r, std::string_view kind, uint64_t tile_class) {
+  const char role = kind[0];
+  const std::string_view e = kind.substr(2);
+  if (e == "s8" || e == "u8" || e == "s4" || e == "u4" || e == "b1" || e == "s32") return integer_matrix_word(r, e, tile_class);
+  const FloatFormat f = float_format(e == "tf32" ? "f32" : e);  // the low 13 bits of tf32 are noise
+  if (f.bits() >= 32) return MatrixElement::of(r, f, tile_class, role);
+  const uint64_t sign = 1ull << (f.bits() - 1);
+  uint64_t word = 0, before = 0;
   for (int at = 0; at < 32; at += f.bits()) {
-    uint64_t v = MatrixElement::of(r, f, tile_class, accumulator);
+    uint64_t v = MatrixElement::of(r, f, tile_class, role);
+    if (tile_class == 10 && (at / f.bits()) % 2 == 1 && role != 'c') v = role == 'm' ? before ^ sign : before ^ (r.below(4) == 0 ? 1 : 0);
     const bool nan = e == "e4m3" && (v & 0x7f) == 0x7f;  // e4m3 has no infinity; its top exponent holds numbers
-    if (nan && tile_class != 6) v ^= 1;
+    if (nan && tile_class != 6 && tile_class != 8 && tile_class != 9) v ^= 1;
+    before = v;
     word |= v << at;
   }
   return word;
@@ -219,7 +238,7 @@ inline std::vector<uint64_t> column(std::string_view name, size_t index, std::st
     else if (kind.starts_with("selector"))
       c[row] = selector_word(r, kind == "selector1");
     else if (matrix)
-      c[row] = matrix_word(r, kind, row / tile % 8);
+      c[row] = matrix_word(r, kind, row / tile % 16);
     else
       c[row] = value(r, kind, row % 4);
   }

@@ -66,8 +66,17 @@ inline std::string manifest_line(const Case& c, const std::string& entry) {
          comma_list(c.kinds) + " " + comma_list(bytes) + " " + c.name + "\n";
 }
 
+// The candidates of templates/, by name.
+inline std::vector<std::string> template_names(const std::string& source) {
+  std::vector<std::string> names;
+  for (const auto& e : std::filesystem::directory_iterator(source))
+    if (e.path().extension() == ".launch") names.push_back(e.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 // DIR/manifest and DIR/MODULE.ptx, `per_module` kernels a module; matrix kernels are modules of their own.
-inline void render(const std::string& folder, size_t per_module = 120) {
+inline void render(const std::string& folder, const std::string& templates, size_t per_module = 120) {
   std::filesystem::create_directories(folder);
   std::ofstream manifest(folder + "/manifest");
   std::string text;
@@ -103,6 +112,12 @@ inline void render(const std::string& folder, size_t per_module = 120) {
     if (kernels == 4) close();
   }
   close();
+  for (const std::string& name : template_names(templates)) {
+    manifest << "module " << name << "\nprogram " << name << " " << name << "\n";
+    for (const char* extension : {".ptx", ".launch"})
+      std::filesystem::copy_file(templates + "/" + name + extension, folder + "/" + name + extension,
+                                 std::filesystem::copy_options::overwrite_existing);
+  }
 }
 
 }  // namespace cutegen::differential
