@@ -127,4 +127,4 @@ class Baselines:
     def close(self):
         for arena in self.arenas:
             arena.close()
-        self.arenas, self.sets = [], []
+        self.arenas, self.sets, self.flush = [], [], None

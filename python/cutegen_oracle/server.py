@@ -8,6 +8,7 @@ An answer with "restart": true is the process's last: the GPU is lost to it.
   compare        trial, outputs, poison                    -> outputs ([OutputComparison])
   time_baseline  baseline, warmup, repeats, seconds        -> ms, note
   release        trial                                     -> (nothing)
+  trim                                                     -> (nothing)  memory that can be filled again is given back
 """
 
 import atexit
@@ -51,7 +52,8 @@ class Server:
 
     def answer(self, request):
         handlers = {"hello": self.hello, "inspect": self.inspect, "trial": self.trial, "timing_inputs": self.timing_inputs,
-                    "compare": self.compare, "time_baseline": self.time_baseline, "release": self.release}
+                    "compare": self.compare, "time_baseline": self.time_baseline, "release": self.release,
+                    "trim": self.trim}
         try:
             handler = handlers.get(request.get("op"))
             if handler is None:
@@ -167,6 +169,16 @@ class Server:
     def release(self, request):
         if self.trials is not None:
             self.trials.release(int(request["trial"]))
+
+    def trim(self, request):
+        """A trial is drawn again when it is asked for; compiled baselines stay."""
+        if self.trials is None:
+            return
+        self.trials.close()
+        self.baselines.close()
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()
+            torch.cuda.empty_cache()
 
     def close(self):
         """Lets go of everything shared; also at exit."""

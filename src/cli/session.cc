@@ -127,10 +127,12 @@ Result<Session> open_session(const RunConfig& config, const fs::path& log_dir, H
   if (!session.build_only) toolchain.arch = session.device->info().arch;
   CUTEGEN_TRY(session.toolchain, make_nvcc_toolchain(toolchain));
   CUTEGEN_TRY(session.oracle, open_oracle(config.task, session.device->measures_time() ? "auto" : "cpu", log_dir));
-  if (hold == HoldGpu::while_judging)
+  if (hold == HoldGpu::while_judging) {
+    session.oracle->trim();
     session.lease.reset();
-  else
+  } else {
     session.hold = {};
+  }
   return session;
 }
 

@@ -22,6 +22,8 @@ namespace {
 
 // Beyond its budget a run may end its candidate in flight and time the best at length, torch.compile included.
 constexpr double kGraceSeconds = 1500;
+// One task may be too large for this machine; that many in a row say that the machine is not fit.
+constexpr int kLacking = 3;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -185,7 +187,9 @@ class Runner {
     CUTEGEN_TRY(const Finished f,
                 cutegen::run(command(task), Deadline::in(system_clock(), Seconds(config_.run.budget_seconds + kGraceSeconds))));
     CUTEGEN_CHECK(write_file_atomic(base(task).string() + ".log", f.out + f.err));
-    if (f.status.code == static_cast<int>(ExitCode::machine)) return Error{Errc::missing_dependency, reason(f), "", ""};
+    const bool lacking = f.status.code == static_cast<int>(ExitCode::machine);
+    if (lacking && ++lacking_ >= kLacking) return Error{Errc::missing_dependency, reason(f), "", ""};
+    if (!lacking) lacking_ = 0;
     const bool ended = f.status.signal == 0 && !f.status.timed_out && f.status.code <= static_cast<int>(ExitCode::usage);
     const bool counted = ended && (f.status.code != static_cast<int>(ExitCode::no_kernel) || has_result(task));
     if (counted)
@@ -215,6 +219,7 @@ class Runner {
   const std::vector<SuiteTask>& tasks_;
   std::atomic<size_t> next_{0};
   std::atomic<int> done_{0};
+  std::atomic<int> lacking_{0};  // how many in a row lacked something of the machine
   std::mutex mutex_;
   std::optional<Error> stop_;
 };

@@ -90,6 +90,8 @@ class Oracle {
   virtual Result<BaselineSamples> time_baseline(Baseline baseline, int warmup, int repeats, Deadline deadline) = 0;
   // Lets go of a trial's memory. Unknown ids are ignored.
   virtual void release(int trial_id) = 0;
+  // Gives back memory that others may need; ids stay valid, what they name is drawn again when it is asked for.
+  virtual void trim() {}
 };
 
 }  // namespace cutegen

@@ -132,6 +132,12 @@ class PythonOracle final : public Oracle {
     if (!answer.ok()) return;  // the process is gone, and the trial with it
   }
 
+  void trim() override {
+    if (!car_.running()) return;
+    auto answer = car_.ask({{"op", "trim"}}, config_.compare_limit, "giving back memory");
+    if (!answer.ok()) return;  // the process is gone, and its memory with it
+  }
+
  private:
   struct Made {
     TrialSpec spec;

@@ -51,7 +51,10 @@ class Loop {
     const Nanoseconds asked = parts_.clock.now();
     CUTEGEN_TRY(const std::unique_ptr<Lease> lease, config_.hold());
     waited_ += parts_.clock.now() - asked;
-    return evaluate_(candidate, policy, Deadline::in(parts_.clock, limit));
+    auto verdict = evaluate_(candidate, policy, Deadline::in(parts_.clock, limit));
+    parts_.device.trim();  // it has the oracle's memory open
+    parts_.oracle.trim();
+    return verdict;
   }
 
   Result<SearchResult> explore_and_finish() {

@@ -55,7 +55,8 @@ struct SearchConfig {
   Seconds final_limit{600};
   bool build_only = false;              // no device: candidates are built and checked, never executed, never verified
   const VerdictCache* cache = nullptr;  // verdicts of earlier runs; not owned
-  // Called before a candidate is executed; the lease is let go of when it has been judged. Waiting costs the run nothing of its budget.
+  // Called before a candidate is executed; the lease, and the device's memory, are let go of when it has been judged. Waiting costs the run
+  // nothing of its budget.
   // Empty: the device is this run's anyway.
   std::function<Result<std::unique_ptr<Lease>>()> hold;
 };

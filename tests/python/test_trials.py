@@ -144,6 +144,15 @@ class Trials(ServerTest):
         self.assertIn(kept.number, self.server.trials.by_number)
         self.assertNotIn(released.number, self.server.trials.by_number)
 
+    def test_trimming_gives_all_memory_back_and_forgets_no_trial(self):
+        self.load(self.RELU)
+        trial = self.trial(seed=4)
+        expected = trial.truths[0].truth.float()
+        self.ask("trim")
+        self.assertEqual(self.server.trials.held(), 0)
+        self.ask("trial", seed=4, distribution="as_given", randomise_params=False, precision="match")
+        self.assertEqual(self.compare(self.server.trials.by_number[trial.number], expected)[0]["norm_error"], 0)
+
     def test_exported_inputs_are_what_forward_saw(self):
         self.load(module("return x * 2", "[torch.rand(4, 6).t()]"))
         answer = self.ask("trial", seed=3, distribution="as_given", randomise_params=False, precision="match")

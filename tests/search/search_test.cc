@@ -253,6 +253,32 @@ TEST_F(SearchTest, WithoutAnyVerifiedNodeItSaysHowFarTheBestCame) {
   EXPECT_THAT(result.why_none, HasSubstr("wrong by a mile"));
 }
 
+TEST_F(SearchTest, ASharedDeviceIsHeldOnlyWhileJudgingAndWaitingForItIsFree) {
+  struct Held : Lease {
+    explicit Held(bool& flag) : held(flag) { held = true; }
+    ~Held() override { held = false; }
+    bool& held;
+  };
+  bool held = false;
+  int times = 0;
+  config_.hold = [&]() -> Result<std::unique_ptr<Lease>> {
+    EXPECT_FALSE(held);
+    ++times;
+    clock_.advance(40);  // somebody else has it
+    return std::unique_ptr<Lease>(std::make_unique<Held>(held));
+  };
+  toolchain_.ptx_hash = [&](const Candidate& c) {
+    EXPECT_FALSE(held) << "building needs no device";
+    return c.hash();
+  };
+  explore_ = {{"a", timed(3)}, {"b", timed(2)}, {"c", timed(1)}};
+  config_.budget.wall = Seconds(10);
+  ListProposer proposer({"a", "b", "c"});
+  EXPECT_EQ(must(search(proposer)).stopped, "proposer_done") << "three seconds of judging fit into ten";
+  EXPECT_EQ(times, 4) << "three candidates and the final timing";
+  EXPECT_FALSE(held);
+}
+
 TEST_F(SearchTest, AFinishedRunIsNotTimedAgain) {
   explore_ = {{"a", timed(2)}};
   ListProposer proposer({"a"});
