@@ -44,7 +44,8 @@ struct Atomic {
   }
 };
 
-template <class E, auto F, int N = 1, bool Cas = false>
+// `Shared`: the operation on shared memory, where it is another.
+template <class E, auto F, int N = 1, bool Cas = false, auto Shared = F>
 void operation(Section& s, const std::string& op) {
   const auto count = static_cast<u8>(N);
   struct Named {
@@ -56,7 +57,8 @@ void operation(Section& s, const std::string& op) {
     std::vector<OperandSpec> operands{
         {Role::vec_dst, value_of<E>(), count}, {Role::address, Value::U64}, {Role::vec_src, value_of<E>(), count}};
     if (Cas) operands.push_back({Role::src, value_of<E>()});
-    const Bodies bodies = bodies_of<Atomic<E, F, N, Cas>, false>();
+    const bool shared = n.space == Space::shared || n.space == Space::shared_cluster;
+    const Bodies bodies = shared ? bodies_of<Atomic<E, Shared, N, Cas>, false>() : bodies_of<Atomic<E, F, N, Cas>, false>();
     s.add({std::string("atom") + n.name + op, "", operands, bodies, Pipe::lsu}).param = static_cast<u32>(n.space) | kReturns;
     if (Cas) continue;
     operands.erase(operands.begin());
@@ -76,6 +78,15 @@ void order(Section& s, const std::string& t) {
   operation<T, [](T a, T b, T) { return a < b ? a : b; }>(s, ".min" + t);
   operation<T, [](T a, T b, T) { return a < b ? b : a; }>(s, ".max" + t);
 }
+// Sums of single precision in global memory flush subnormal operands and results, in shared memory they do not; those of double precision
+// pass a NaN on, as it is and the operand's before the memory's in global memory (measured on an H200).
+VGPU_INLINE f32 add_single(f32 a, f32 b) { return canonical(a + b); }
+VGPU_INLINE f32 add_flushed(f32 a, f32 b) { return ftz(add_single(ftz(a), ftz(b))); }
+VGPU_INLINE f64 add_double(f64 a, f64 b) { return b != b ? b : a != a ? a : a + b; }
+VGPU_INLINE f64 add_double_quieted(f64 a, f64 b) {  // shared memory: the memory's before the operand's
+  const f64 r = a != a ? a : add_double(a, b);
+  return r == r ? r : std::bit_cast<f64>(bits_of(r) | 0x0008000000000000ull);
+}
 VGPU_INLINE f16x2 add_pair(f16x2 a, f16x2 b) {
   return pack(to_f16(to_f32(half_of(a, 0)) + to_f32(half_of(b, 0))), to_f16(to_f32(half_of(a, 1)) + to_f32(half_of(b, 1))));
 }
@@ -90,10 +101,12 @@ std::vector<Form> atomic_forms() {
   operation<u32, [](u32 a, u32 b, u32) { return a + b; }>(s, ".add.u32");
   operation<s32, [](s32 a, s32 b, s32) { return static_cast<s32>(static_cast<u32>(a) + static_cast<u32>(b)); }>(s, ".add.s32");
   operation<u64, [](u64 a, u64 b, u64) { return a + b; }>(s, ".add.u64");
-  operation<f32, [](f32 a, f32 b, f32) { return canonical(a + b); }>(s, ".add.f32");
-  operation<f32, [](f32 a, f32 b, f32) { return canonical(a + b); }, 2>(s, ".add.v2.f32");
-  operation<f32, [](f32 a, f32 b, f32) { return canonical(a + b); }, 4>(s, ".add.v4.f32");
-  operation<f64, [](f64 a, f64 b, f64) { return a + b; }>(s, ".add.f64");
+  operation<f32, [](f32 a, f32 b, f32) { return add_flushed(a, b); }, 1, false, [](f32 a, f32 b, f32) { return add_single(a, b); }>(
+      s, ".add.f32");
+  operation<f32, [](f32 a, f32 b, f32) { return add_flushed(a, b); }, 2>(s, ".add.v2.f32");
+  operation<f32, [](f32 a, f32 b, f32) { return add_flushed(a, b); }, 4>(s, ".add.v4.f32");
+  operation<f64, [](f64 a, f64 b, f64) { return add_double(a, b); }, 1, false, [](f64 a, f64 b, f64) { return add_double_quieted(a, b); }>(
+      s, ".add.f64");
   operation<f16, [](f16 a, f16 b, f16) { return to_f16(to_f32(a) + to_f32(b)); }>(s, ".add.f16");
   operation<bf16, [](bf16 a, bf16 b, bf16) { return to_bf16(to_f32(a) + to_f32(b)); }>(s, ".add.bf16");
   operation<f16x2, [](f16x2 a, f16x2 b, f16x2) { return add_pair(a, b); }>(s, ".add.f16x2");

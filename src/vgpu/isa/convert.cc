@@ -151,7 +151,8 @@ void to_integers(Section& s, const std::string& r) {
     s.lanes<[](f32 a) { return canonical(integral<R>(ftz(a))); }, false>("cvt" + r + ".ftz.f32.f32", Pipe::xu);
     s.lanes<[](f32 a) { return saturate(integral<R>(a)); }, false>("cvt" + r + ".sat.f32.f32", Pipe::xu);
   } else if constexpr (std::is_same_v<S, f64>) {
-    s.lanes<[](f64 a) { return integral<R>(a); }, false>("cvt" + r + ".f64.f64", Pipe::xu);
+    s.lanes<[](f64 a) { return a == a ? integral<R>(a) : std::bit_cast<f64>(bits_of(a) | 0x0008000000000000ull); }, false>(
+        "cvt" + r + ".f64.f64", Pipe::xu);
   } else if constexpr (std::is_same_v<S, f16>) {
     s.lanes<[](f16 a) { return to_f16(integral<R>(to_f32(a))); }, false>("cvt" + r + ".f16.f16", Pipe::xu);
   } else {
@@ -188,20 +189,41 @@ void to_half(Section& s, const std::string& r, const std::string& h) {
                                                                                                         "x2.f32");
 }
 
+// NaNs of double precision keep the upper bits of their payload, quieted.
+VGPU_INLINE f32 single_of(f64 a, f32 rounded) {
+  const u64 b = bits_of(a);
+  const u32 nan = static_cast<u32>(b >> 32 & 0x80000000u) | 0x7fc00000u | (static_cast<u32>(b >> 29) & 0x3fffffu);
+  return a == a ? rounded : std::bit_cast<f32>(nan);
+}
+VGPU_INLINE bf16 bf16_of(f64 a) {
+  const f32 nan = single_of(a, 0.0f);
+  return a == a ? to_bf16(odd_sum(a, -0.0)) : bf16{static_cast<u16>(bits_of(nan) >> 16)};
+}
+VGPU_INLINE f16 f16_of(f64 a) {
+  const u64 b = bits_of(a);
+  const u64 nan = (b >> 48 & 0x8000u) | 0x7e00u | (b >> 42 & 0x1ffu);
+  return a == a ? to_f16(odd_sum(a, -0.0)) : f16{static_cast<u16>(nan)};
+}
+
 template <Rounding R>
 void double_to_single(Section& s, const std::string& r) {
-  s.lanes<[](f64 a) { return canonical(round_pair<R>(a, 0.0)); }>("cvt" + r + ".f32.f64", Pipe::fp64);
-  s.lanes<[](f64 a) { return ftz(canonical(round_pair<R>(a, 0.0))); }>("cvt" + r + ".ftz.f32.f64", Pipe::fp64);
+  s.lanes<[](f64 a) { return single_of(a, round_pair<R>(a, 0.0)); }>("cvt" + r + ".f32.f64", Pipe::fp64);
+  s.lanes<[](f64 a) { return single_of(a, ftz(round_pair<R>(a, 0.0))); }>("cvt" + r + ".ftz.f32.f64", Pipe::fp64);
   s.lanes<[](f64 a) { return saturate(round_pair<R>(a, 0.0)); }>("cvt" + r + ".sat.f32.f64", Pipe::fp64);
 }
 
 // TF32: 10 explicit bits of mantissa in a 32-bit register. rna rounds ties away, rn to even.
-VGPU_INLINE u32 tf32_away(f32 x) {
-  return x != x ? kNan32 : std::fabs(x) == std::numeric_limits<f32>::infinity() ? bits_of(x) : (bits_of(x) + 0x1000u) & ~0x1fffu;
+constexpr u32 kTf32Nan = 0x7fffe000u;
+VGPU_INLINE u32 tf32_away(f32 x) {  // infinities and NaNs are truncated
+  return (bits_of(x) + ((bits_of(x) & 0x7f800000u) == 0x7f800000u ? 0 : 0x1000u)) & ~0x1fffu;
+}
+VGPU_INLINE u32 tf32_away_finite(f32 x) {  // the step below whatever is not finite: of NaNs too
+  const u32 r = tf32_away(x);
+  return (r & 0x7f800000u) == 0x7f800000u ? r - 0x2000u : r;
 }
 VGPU_INLINE u32 tf32_even(f32 x) {
-  if (x != x || std::fabs(x) == std::numeric_limits<f32>::infinity()) return x != x ? kNan32 : bits_of(x);
-  return (bits_of(x) + 0xfffu + ((bits_of(x) >> 13) & 1u)) & ~0x1fffu;
+  const u32 rounded = (bits_of(x) + 0xfffu + ((bits_of(x) >> 13) & 1u)) & ~0x1fffu;
+  return x != x ? kTf32Nan : rounded;
 }
 
 // FP8 (OCP): e4m3 has no infinity and one NaN pattern, e5m2 is a short half. satfinite: overflow becomes the largest finite value.
@@ -255,17 +277,18 @@ void fp8(Section& s) {
 void between_floats(Section& s) {
   s.lanes<[](f16 a) { return canonical(to_f32(a)); }>({"cvt.f32.f16", "cvt.ftz.f32.f16"});
   s.lanes<[](f16 a) { return saturate(to_f32(a)); }>("cvt.sat.f32.f16");
-  s.lanes<[](bf16 a) { return canonical(to_f32(a)); }>("cvt.f32.bf16");
+  s.lanes<[](bf16 a) { return to_f32(a); }>("cvt.f32.bf16");
   s.lanes<[](bf16 a) { return ftz(canonical(to_f32(a))); }>("cvt.ftz.f32.bf16");
   s.lanes<[](f16 a) { return static_cast<f64>(to_f32(a)); }>("cvt.f64.f16", Pipe::fp64);
   s.lanes<[](bf16 a) { return static_cast<f64>(to_f32(a)); }>("cvt.f64.bf16", Pipe::fp64);
   s.lanes<[](f32 a) { return static_cast<f64>(a); }>("cvt.f64.f32", Pipe::fp64);
-  s.lanes<[](f32 a) { return static_cast<f64>(ftz(a)); }>("cvt.ftz.f64.f32", Pipe::fp64);
-  s.lanes<[](f64 a) { return to_f16(odd_sum(a, -0.0)); }>("cvt.rn.f16.f64", Pipe::fp64);
-  s.lanes<[](f64 a) { return to_bf16(odd_sum(a, -0.0)); }>("cvt.rn.bf16.f64", Pipe::fp64);
+  s.lanes<[](f32 a) { return a == a ? static_cast<f64>(ftz(a)) : std::bit_cast<f64>(0x7fffffffe0000000ull); }>("cvt.ftz.f64.f32",
+                                                                                                               Pipe::fp64);
+  s.lanes<[](f64 a) { return f16_of(a); }>("cvt.rn.f16.f64", Pipe::fp64);
+  s.lanes<[](f64 a) { return bf16_of(a); }>("cvt.rn.bf16.f64", Pipe::fp64);
   s.lanes<[](f16 a) { return to_bf16(to_f32(a)); }>("cvt.rn.bf16.f16");
   s.lanes<[](bf16 a) { return to_f16(to_f32(a)); }>("cvt.rn.f16.bf16");
-  s.lanes<[](f32 a) { return canonical(a); }>("cvt.f32.f32");
+  s.lanes<[](f32 a) { return a; }>("cvt.f32.f32");
   s.lanes<[](f32 a) { return canonical(ftz(a)); }>("cvt.ftz.f32.f32");
   s.lanes<[](f32 a) { return saturate(a); }>("cvt.sat.f32.f32");
   s.lanes<[](f32 a) { return saturate(ftz(a)); }>("cvt.ftz.sat.f32.f32");
@@ -274,10 +297,11 @@ void between_floats(Section& s) {
   s.lanes<[](f32 a) { return canonical(ftz(a)); }>("cvt.rn.ftz.f32.f32");
   s.lanes<[](f32 a) { return to_f16(ftz(a)); }>("cvt.rn.ftz.f16.f32");
   s.lanes<[](f32 a) { return to_f16(saturate(a)); }>("cvt.rn.sat.f16.f32");
-  s.lanes<[](f32 a) { return tf32_away(a); }>({"cvt.rna.tf32.f32", "cvt.rna.satfinite.tf32.f32"});
+  s.lanes<[](f32 a) { return tf32_away(a); }>("cvt.rna.tf32.f32");
+  s.lanes<[](f32 a) { return tf32_away_finite(a); }>("cvt.rna.satfinite.tf32.f32");
   s.lanes<[](f32 a) { return tf32_even(a); }>("cvt.rn.tf32.f32");
   s.lanes<[](f32 a) { return tf32_even(relu(a)); }>("cvt.rn.relu.tf32.f32");
-  s.lanes<[](f32 a) { return bits_of(canonical(a)) & (a == a ? ~0x1fffu : ~0u); }>("cvt.rz.tf32.f32");
+  s.lanes<[](f32 a) { return a == a ? bits_of(a) & ~0x1fffu : kTf32Nan; }>("cvt.rz.tf32.f32");
 }
 
 }  // namespace

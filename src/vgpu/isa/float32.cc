@@ -70,6 +70,39 @@ VGPU_INLINE f32 maximum(f32 a, f32 b) {
 VGPU_INLINE f32 magnitude(f32 x) { return std::bit_cast<f32>(bits_of(x) & 0x7fffffffu); }
 VGPU_INLINE f32 with_sign(f32 x, u32 sign) { return std::bit_cast<f32>((bits_of(x) & 0x7fffffffu) | (sign & 0x80000000u)); }
 
+// .ftz: a result is a zero when it would lie below 2^-126 after rounding to 24 bits with an unbounded exponent (measured). Where the usual
+// result is 2^-126 itself, that needs the exact value; `exact` gives it in double precision, exact for such small results.
+template <Rounding R>
+VGPU_INLINE f32 settle(f32 r, f64 exact) {
+  const f64 magnitude = std::fabs(exact);
+  const bool away = R == Rounding::rp ? exact > 0.0 : R == Rounding::rm ? exact < 0.0 : false;
+  const bool tiny = R == Rounding::rn ? magnitude < 0x1p-126 * (1.0 - 0x1p-25) : away && magnitude <= 0x1p-126 * (1.0 - 0x1p-24);
+  return tiny ? std::bit_cast<f32>(bits_of(r) & 0x80000000u) : r;
+}
+// A body of two or three operands: F, and where its result is the smallest normal number, settled by the exact value E.
+template <auto F, auto E, Rounding R, int N>
+struct Flushing {
+  VGPU_INLINE static void run(Warp& w, const Inst& in, u32 mask) {
+    const Source<f32> a(w, in.op[1]), b(w, in.op[2]), c(w, in.op[N]);
+    alignas(64) u32 r[kLanes];
+    u32 smallest = 0;
+    for (int i = 0; i < kLanes; ++i) {
+      r[i] = bits_of(F(a[i], b[i], c[i]));
+      smallest |= static_cast<u32>((r[i] & 0x7fffffffu) == 0x00800000u);
+    }
+    if (smallest != 0)
+      for (int i = 0; i < kLanes; ++i)
+        if ((r[i] & 0x7fffffffu) == 0x00800000u) r[i] = bits_of(settle<R>(std::bit_cast<f32>(r[i]), E(ftz(a[i]), ftz(b[i]), ftz(c[i]))));
+    write_lanes(w.lanes<u32>(in.op[0]), r, mask);
+  }
+};
+template <auto F, auto E, Rounding R, int N, bool Hot>
+void flushing(Section& s, const std::string& name, Pipe pipe) {
+  std::vector<OperandSpec> operands(static_cast<size_t>(N) + 1, {Role::src, Value::F32});
+  operands[0].role = Role::dst;
+  s.add({name, "", operands, bodies_of<Flushing<F, E, R, N>, Hot>(), pipe});
+}
+
 std::vector<std::string> spelt(const std::string& op, const std::string& rnd, const std::string& rest, bool rn_may_be_left_out) {
   std::vector<std::string> names{op + rnd + rest};
   if (rnd == ".rn" && rn_may_be_left_out) names.push_back(op + rest);
@@ -84,14 +117,35 @@ void rounded(Section& s, const std::string& rnd) {
     s.lanes<[](f32 a, f32 b) { return output<Ftz, Sat>(add<R>(input<Ftz>(a), input<Ftz>(b))); }, hot>(n, Pipe::fma);
   for (const std::string& n : spelt("sub", rnd, rest, true))
     s.lanes<[](f32 a, f32 b) { return output<Ftz, Sat>(add<R>(input<Ftz>(a), -input<Ftz>(b))); }, hot>(n, Pipe::fma);
-  for (const std::string& n : spelt("mul", rnd, rest, true))
-    s.lanes<[](f32 a, f32 b) { return output<Ftz, Sat>(mul<R>(input<Ftz>(a), input<Ftz>(b))); }, hot>(n, Pipe::fma);
-  for (const std::string& op : {std::string("fma"), std::string("mad")})
-    s.lanes<[](f32 a, f32 b, f32 c) { return output<Ftz, Sat>(fma<R>(input<Ftz>(a), input<Ftz>(b), input<Ftz>(c))); }, hot>(op + rnd + rest,
-                                                                                                                            Pipe::fma);
+  for (const std::string& n : spelt("mul", rnd, rest, true)) {
+    if constexpr (Ftz)
+      flushing<[](f32 a, f32 b, f32) { return output<true, Sat>(mul<R>(ftz(a), ftz(b))); },
+               [](f32 a, f32 b, f32) { return static_cast<f64>(a) * static_cast<f64>(b); }, R, 2, hot>(s, n, Pipe::fma);
+    else
+      s.lanes<[](f32 a, f32 b) { return output<Ftz, Sat>(mul<R>(input<Ftz>(a), input<Ftz>(b))); }, hot>(n, Pipe::fma);
+  }
+  for (const std::string& op : {std::string("fma"), std::string("mad")}) {
+    if constexpr (Ftz)
+      flushing<[](f32 a, f32 b, f32 c) { return output<true, Sat>(fma<R>(ftz(a), ftz(b), ftz(c))); },
+               [](f32 a, f32 b, f32 c) { return static_cast<f64>(a) * static_cast<f64>(b) + static_cast<f64>(c); }, R, 3, hot>(
+          s, op + rnd + rest, Pipe::fma);
+    else
+      s.lanes<[](f32 a, f32 b, f32 c) { return output<Ftz, Sat>(fma<R>(a, b, c)); }, hot>(op + rnd + rest, Pipe::fma);
+  }
   if constexpr (!Sat) {
-    s.lanes<[](f32 a, f32 b) { return output<Ftz, false>(divide<R>(input<Ftz>(a), input<Ftz>(b))); }, hot>("div" + rnd + rest, Pipe::xu);
-    s.lanes<[](f32 a) { return output<Ftz, false>(divide<R>(1.0f, input<Ftz>(a))); }, hot>("rcp" + rnd + rest, Pipe::xu);
+    if constexpr (Ftz)
+      flushing<[](f32 a, f32 b, f32) { return output<true, false>(divide<R>(ftz(a), ftz(b))); },
+               [](f32 a, f32 b, f32) { return static_cast<f64>(a) / static_cast<f64>(b); }, R, 2, hot>(s, "div" + rnd + rest, Pipe::xu);
+    else
+      s.lanes<[](f32 a, f32 b) { return output<Ftz, false>(divide<R>(a, b)); }, hot>("div" + rnd + rest, Pipe::xu);
+    s.lanes<[](f32 a) {
+      const f32 r = output<Ftz, false>(divide<R>(1.0f, input<Ftz>(a)));
+      if constexpr (Ftz && R != Rounding::rn)
+        return std::fabs(r) == 0x1p-126f ? settle<R>(r, 1.0 / static_cast<f64>(a)) : r;
+      else
+        return r;
+    },
+            hot>("rcp" + rnd + rest, Pipe::xu);
     s.lanes<[](f32 a) { return output<Ftz, false>(root<R>(input<Ftz>(a))); }, hot>("sqrt" + rnd + rest, Pipe::xu);
   }
 }
@@ -138,8 +192,10 @@ std::vector<Form> float32_forms() {
   s.lanes<[](f32 a) { return static_cast<pred>((bits_of(a) & 0x7fffffffu) == 0x7f800000u); }>("testp.infinite.f32");
   s.lanes<[](f32 a) { return static_cast<pred>(a == a); }>("testp.number.f32");
   s.lanes<[](f32 a) { return static_cast<pred>(a != a); }>("testp.notanumber.f32");
-  s.lanes<[](f32 a) { return static_cast<pred>((bits_of(a) & 0x7f800000u) != 0 && (bits_of(a) & 0x7f800000u) != 0x7f800000u); }>(
-      "testp.normal.f32");
+  s.lanes<[](f32 a) {
+    return static_cast<pred>((bits_of(a) & 0x7f800000u) != 0x7f800000u &&
+                             ((bits_of(a) & 0x7f800000u) != 0 || (bits_of(a) & 0x7fffffffu) == 0));
+  }>("testp.normal.f32");  // zero counts as normal
   s.lanes<[](f32 a) { return static_cast<pred>((bits_of(a) & 0x7f800000u) == 0 && (bits_of(a) & 0x7fffffu) != 0); }>("testp.subnormal.f32");
   return s.take();
 }

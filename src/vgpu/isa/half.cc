@@ -49,7 +49,8 @@ VGPU_INLINE f32 in(H a) {
 template <class H, bool Ftz, bool Sat, bool Relu>
 VGPU_INLINE H out(f32 x) {
   H r = rounded<H>(x);
-  if constexpr (Ftz) r = flush(r);
+  // .ftz: as in float32.cc, what lies below the smallest normal number after rounding to 11 bits.
+  if constexpr (Ftz) r = std::fabs(x) < 0x1p-14f * (1.0f - 0x1p-12f) ? H{static_cast<u16>(r.bits & 0x8000)} : flush(r);
   if constexpr (Sat) r = clamp01(r);
   if constexpr (Relu) r = relu(r);
   return r;
@@ -125,11 +126,11 @@ void order_and_sign(Section& s, const std::string& type) {
   binary_pair<H, P, [](H a, H b) { return ordered<H, true, true>(Ftz ? flush(a) : a, Ftz ? flush(b) : b); }>(s, {"max" + z + ".NaN"}, type);
   unary<H, P, [](H a) {
     const H x = Ftz ? flush(a) : a;
-    return H{static_cast<u16>(x.bits ^ 0x8000)};
+    return H{static_cast<u16>(is_nan(x) ? kNan16 : x.bits ^ 0x8000)};
   }>(s, "neg" + z, type);
   unary<H, P, [](H a) {
     const H x = Ftz ? flush(a) : a;
-    return H{static_cast<u16>(x.bits & 0x7fff)};
+    return H{static_cast<u16>(is_nan(x) ? kNan16 : x.bits & 0x7fff)};
   }>(s, "abs" + z, type);
   ternary_pair<H, P, [](H a, H b, H c) { return fused<H, Ftz, false, true>(a, b, c); }>(s, "fma.rn" + z + ".relu", type);
 }

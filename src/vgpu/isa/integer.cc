@@ -76,7 +76,7 @@ template <class T>
 VGPU_INLINE T wrap_neg(T a) {
   return static_cast<T>(std::make_unsigned_t<T>(0) - static_cast<std::make_unsigned_t<T>>(a));
 }
-// Division by zero yields all ones, its remainder the dividend (as the hardware does; the manual leaves it open).
+// Division by zero yields all ones, and so does its remainder (the hardware's; the manual leaves it open).
 template <class T>
 VGPU_INLINE T divide(T a, T b) {
   if (b == 0) return static_cast<T>(-1);
@@ -85,7 +85,7 @@ VGPU_INLINE T divide(T a, T b) {
 }
 template <class T>
 VGPU_INLINE T remainder(T a, T b) {
-  if (b == 0) return a;
+  if (b == 0) return static_cast<T>(-1);
   if (std::is_signed_v<T> && b == static_cast<T>(-1)) return 0;
   return static_cast<T>(a % b);
 }
@@ -115,12 +115,17 @@ void all_widths(Section& s) {
   }
 }
 
+// Positions and lengths: the low 8 bits count, but of 64-bit fields all (measured; the manual says 0..255 for both).
+template <class T>
+VGPU_INLINE u32 field_number(u32 v) {
+  return sizeof(T) == 8 ? std::min(v, 0x10000u) : v & 0xffu;
+}
 // bfe: `length` bits from `position`; beyond the top bit come copies of the sign bit of the field (signed) or zeros.
 template <class T>
 VGPU_INLINE T extract(T a, u32 position, u32 length) {
   using U = std::make_unsigned_t<T>;
   constexpr u32 width = sizeof(T) * 8;
-  const u32 pos = position & 0xffu, len = length & 0xffu;
+  const u32 pos = field_number<T>(position), len = field_number<T>(length);
   const U value = static_cast<U>(a);
   const u32 top = std::min(pos + len - 1, width - 1);
   const bool sign = std::is_signed_v<T> && len != 0 && ((value >> top) & 1) != 0;
@@ -136,7 +141,7 @@ VGPU_INLINE T extract(T a, u32 position, u32 length) {
 template <class T>
 VGPU_INLINE T insert(T a, T b, u32 position, u32 length) {
   constexpr u32 width = sizeof(T) * 8;
-  const u32 pos = position & 0xffu, len = length & 0xffu;
+  const u32 pos = field_number<T>(position), len = field_number<T>(length);
   const T keep = len >= width ? static_cast<T>(~T{0}) : static_cast<T>((T{1} << len) - 1);
   const T mask = pos < width ? static_cast<T>(keep << pos) : T{0};
   const T moved = pos < width ? static_cast<T>(a << pos) : T{0};

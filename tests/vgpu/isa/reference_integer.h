@@ -15,7 +15,7 @@ inline std::optional<wide> integer_result(const Name& n, wide a, wide b, wide c,
   if (op == "mul") return n.has("hi") ? times(a, b) >> width : times(a, b);
   if (op == "mad") return plus(n.has("hi") ? times(a, b) >> width : times(a, b), c);
   if (op == "div") return b == 0 ? wide{-1} : a / b;
-  if (op == "rem") return b == 0 ? a : a % b;
+  if (op == "rem") return b == 0 ? wide{-1} : a % b;  // of division by zero: recorded on an H200
   if (op == "min") return std::min(a, b);
   if (op == "max") return std::max(a, b);
   if (op == "neg") return -a;
@@ -55,14 +55,16 @@ inline std::optional<u64> bit_operation(const Name& n, const u64* v, int width) 
       if (bit(a, i) != sign) return static_cast<u64>(n.has("shiftamt") ? width - 1 - i : i);
     return 0xffffffff;
   }
+  // 64-bit fields take all of their position and length: recorded on an H200.
+  auto number = [&](u64 x) { return static_cast<int>(width == 64 ? std::min<u64>(low(x, 32), 1000) : x & 0xff); };
   if (op == "bfe") {  // bit by bit, as the manual's pseudocode
-    const int pos = static_cast<int>(v[1] & 0xff), len = static_cast<int>(v[2] & 0xff);
+    const int pos = number(v[1]), len = number(v[2]);
     const u64 sign = n.type()[0] == 'u' || len == 0 ? 0 : bit(a, std::min(pos + len - 1, width - 1));
     for (int i = 0; i < width; ++i) r |= (i < len && pos + i < width ? bit(a, pos + i) : sign) << i;
     return r;
   }
   if (op == "bfi") {
-    const int pos = static_cast<int>(v[2] & 0xff), len = static_cast<int>(v[3] & 0xff);
+    const int pos = number(v[2]), len = number(v[3]);
     r = b;
     for (int i = 0; i < len && pos + i < width; ++i) r = (r & ~(1ull << (pos + i))) | bit(a, i) << (pos + i);
     return r;
@@ -171,12 +173,15 @@ inline u64 small_with_limits(const Name& n, long double x, const std::string& t)
 }
 inline u64 to_tf32(const Name& n, u64 v) {
   const float x = as<float>(static_cast<u32>(v));
-  if (std::isnan(x)) return 0x7fffffff;
+  if (std::isnan(x) || std::isinf(x)) {  // recorded on an H200
+    const u64 kept = n.has("rna") ? v & ~0x1fffull : std::isnan(x) ? 0x7fffe000 : v;
+    return n.has("satfinite") ? kept - 0x2000 : n.has("relu") && std::isinf(x) && x < 0 ? 0 : kept;
+  }
   if (n.has("relu") && x <= 0) return 0;
-  if (std::isinf(x)) return v;
   const u64 below = v & ~0x1fffull, rest = v & 0x1fff;
   const bool up = !n.has("rz") && (rest > 0x1000 || (rest == 0x1000 && (n.has("rna") || (v & 0x2000) != 0)));
-  return below + (up ? 0x2000 : 0);
+  const u64 r = below + (up ? 0x2000 : 0);
+  return n.has("satfinite") && (r & 0x7fffffff) == 0x7f800000 ? r - 0x2000 : r;
 }
 inline std::optional<u64> conversion(const Name& n, const u64* v) {
   const std::string &d = n.type_before(), &s = n.type();
