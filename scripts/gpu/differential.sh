@@ -4,6 +4,7 @@
 #
 #   scripts/gpu/differential.sh render DIR     write the kernels (needs build/release/vgpu_test) and assemble them with ptxas; no GPU
 #   scripts/gpu/differential.sh run DIR OUT    run them on the GPU; OUT gets MODULE.bin.xz, MODULE.index and SWEEP.planes.xz ($JOBS at once)
+#   scripts/gpu/differential.sh record OUT     write tests/vgpu/differential/h200.bin from OUT (needs build/release/vgpu_test); no GPU
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 
@@ -36,8 +37,17 @@ run() {
   rm -rf "$work"
 }
 
+record() {
+  work=$(mktemp -d)
+  cp "$1"/*.index "$work/"
+  for packed in "$1"/*.bin.xz; do xz -dc "$packed" > "$work/$(basename "$packed" .xz)"; done
+  CUTEGEN_DIFFERENTIAL_RECORD=$work "$root/build/release/vgpu_test" --gtest_filter=Differential.Record
+  rm -rf "$work"
+}
+
 case ${1:-} in
   render) render "$2" ;;
   run) run "$2" "$3" ;;
-  *) sed -n 2,7p "$0"; exit 2 ;;
+  record) record "$2" ;;
+  *) sed -n 2,8p "$0"; exit 2 ;;
 esac
