@@ -14,7 +14,21 @@
 namespace cutegen::vgpu {
 
 // Numbers as in CUtensorMapDataType, CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapFloatOOBfill.
-enum class TensorType : uint8_t { u8, u16, u32, s32, u64, s64, f16, f32, f64, bf16, f32_ftz, tf32, tf32_ftz };
+enum class TensorType : uint8_t {
+  uint8,
+  uint16,
+  uint32,
+  int32,
+  uint64,
+  int64,
+  float16,
+  float32,
+  float64,
+  bfloat16,
+  float32_ftz,
+  tfloat32,
+  tfloat32_ftz
+};
 enum class TensorInterleave : uint8_t { none, bytes_16, bytes_32 };
 enum class TensorSwizzle : uint8_t { none, bytes_32, bytes_64, bytes_128 };
 enum class TensorFill : uint8_t { zeros, nan };  // what elements outside the tensor read as
@@ -24,7 +38,7 @@ uint32_t size_bytes(TensorType type);
 struct TensorMap {
   static constexpr uint32_t kMagic = 0x70616d74;  // "tmap"
   uint32_t magic = 0;
-  TensorType type = TensorType::u8;
+  TensorType type = TensorType::uint8;
   uint8_t rank = 1;
   TensorInterleave interleave : 4 = TensorInterleave::none;
   TensorSwizzle swizzle : 4 = TensorSwizzle::none;
@@ -46,7 +60,7 @@ static_assert(sizeof(TensorMap) == 128);
 
 // What cuTensorMapEncodeTiled takes. Arrays hold `rank` entries (strides: rank - 1), the innermost dimension first.
 struct TiledTensor {
-  TensorType type = TensorType::f32;
+  TensorType type = TensorType::float32;
   uint32_t rank = 0;     // 1..5
   uint64_t address = 0;  // of the virtual GPU's Memory
   std::array<uint64_t, 5> dims{};

@@ -156,11 +156,19 @@ struct LaunchOptions {
   bool deterministic =
       true;  // a kernel whose result may depend on the order of CTAs (atomics that return a value or add floats) runs on one thread
   Checks checks = Checks::checked;
+  // Copies and wgmma take effect as late as they may: when they are waited for, not when they are issued. A missing wait shows as a wrong
+  // result; an operation that nobody waits for reads 0xa5 from shared memory.
+  bool late_async = false;
+  // The seed of a random order of warps, CTAs and (without late_async) completions; on one thread, the same every time.
+  std::optional<uint64_t> random_schedule;
   bool count = false;                    // fill LaunchResult::counters
   uint64_t max_warp_instructions = 0;    // 0: no limit
   Seconds time_limit{0};                 // 0: none
   uint32_t max_smem_bytes = 227 * 1024;  // a CTA's static + dynamic
 };
+
+// LaunchOptions::random_schedule from what users write: "default" or "random:SEED".
+Result<std::optional<uint64_t>> parse_schedule(const std::string& text);
 
 enum class FaultKind {
   out_of_bounds,

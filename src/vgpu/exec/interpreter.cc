@@ -7,6 +7,12 @@
 #include "vgpu/exec/kinds.h"
 
 namespace cutegen::vgpu {
+namespace {
+
+constexpr u32 kPatience = 16;   // polls of memory before a warp is suspected of waiting for nothing
+constexpr u32 kWorking = 4096;  // instructions after a poll that show that a warp has something to do
+
+}  // namespace
 
 int Interpreter::ready_fragment() const {
   for (auto i = static_cast<int>(warp_.fragments.size()) - 1; i >= 0; --i)
@@ -15,7 +21,6 @@ int Interpreter::ready_fragment() const {
 }
 
 bool Interpreter::run(u32 slice) {
-  warp_.spinning = false;
   warp_.port = &port_;
   bool ran = false;
   const u32 full = slice;
@@ -26,12 +31,32 @@ bool Interpreter::run(u32 slice) {
     const bool watched = port_.observer != nullptr && port_.observer->every_instruction;
     const Next next =
         watched ? run_fragment<true>(static_cast<size_t>(ready), slice) : run_fragment<false>(static_cast<size_t>(ready), slice);
-    if (next == Next::end_slice) break;
+    if (next == Next::end_slice) {
+      warp_.since_poll = 0;
+      port_.instructions += full - slice;
+      return true;
+    }
     // A fragment that used up its slice goes to the bottom, so that the others get their turn.
     if (slice == 0 && warp_.fragments.size() > 1) std::rotate(warp_.fragments.begin(), warp_.fragments.end() - 1, warp_.fragments.end());
   }
   port_.instructions += full - slice;
+  warp_.since_poll += full - slice;
+  if (warp_.since_poll > kWorking) warp_.spinning = false;
   return ran;
+}
+
+// Whether a warp that polls memory is in the very state in which it polled before (its loop may poll a few times): then it goes round until
+// somebody else does something.
+bool Interpreter::sees_no_change() {
+  if (++warp_.polls < kPatience) return false;
+  u64 hash = 0xcbf29ce484222325ull;
+  auto mix = [&](u64 word) { hash = (hash ^ word) * 0x100000001b3ull; };
+  for (const Fragment& f : warp_.fragments) mix(f.pc), mix(f.mask);
+  const auto* words = reinterpret_cast<const u64*>(warp_.base[0]);
+  for (u32 i = 0; i < unit_.grid_.image->register_bytes / 8; ++i) mix(words[i]);
+  const bool seen = std::find(warp_.fingerprints.begin(), warp_.fingerprints.end(), hash) != warp_.fingerprints.end();
+  warp_.fingerprints[warp_.polls % warp_.fingerprints.size()] = hash;
+  return seen;
 }
 
 template <bool Observed>
@@ -82,12 +107,24 @@ Interpreter::Next Interpreter::control(size_t index, const Inst& in, u32 mask) {
     case Kind::barrier: return mask == 0 ? (++f.pc, Next::go_on) : barrier(index, in, mask);
     case Kind::cluster_arrive:
     case Kind::cluster_wait: return mask == 0 ? (++f.pc, Next::go_on) : cluster_barrier(index, in, mask);
-    case Kind::yield:
-      if (mask != 0) in.body(warp_, in, mask);
+    case Kind::ordered:
+      if (mask != 0) ordered(in, mask);
       ++f.pc;
+      return Next::go_on;
+    case Kind::async:
+      if (mask != 0) unit_.async_.run(warp_, port_, in, mask);
+      ++f.pc;
+      return Next::go_on;
+    case Kind::yield:
+      if (mask != 0) ordered(in, mask);
+      ++f.pc;
+      if (mask != 0) warp_.spinning = sees_no_change();
       return mask != 0 ? Next::end_slice : Next::go_on;
     case Kind::poll:
-      if (mask != 0) in.body(warp_, in, mask);
+      if (mask != 0) {
+        unit_.async_.polled(warp_, port_, in, mask);
+        in.body(warp_, in, mask);
+      }
       ++f.pc;
       warp_.spinning = mask != 0 && (warp_.predicate(in.op[0]) & mask) != mask;
       return warp_.spinning ? Next::end_slice : Next::go_on;
@@ -226,6 +263,28 @@ void Interpreter::run_other_groups(const Inst& in, u32 lanes, u32 here) {
     run_collective(in, lanes & members[lane]);
     lanes &= ~members[lane];
   }
+}
+
+// A strong access to memory: tells the observer what it orders.
+void Interpreter::ordered(const Inst& in, u32 mask) {
+  Observer* o = in.order == 0 ? nullptr : port_.observer;
+  if (o == nullptr) return in.body(warp_, in, mask);
+  alignas(64) u64 ea[kLanes];
+  Port::addresses(warp_, in, in.address_op, ea);
+  auto each_address = [&](u32 lanes, auto f) {  // lanes of one address together
+    while (lanes != 0) {
+      const u64 address = ea[std::countr_zero(lanes)];
+      u32 same = 0;
+      for (u32 m = lanes; m != 0; m &= m - 1)
+        if (ea[std::countr_zero(m)] == address) same |= m & (~m + 1);
+      f(same, Port::object_at(warp_, SyncObject::Kind::address, address));
+      lanes &= ~same;
+    }
+  };
+  const u32 releasing = (in.order & kReleases) != 0 ? mask : (in.order & kReleasesFenced) != 0 ? mask & warp_.fenced : 0;
+  each_address(releasing, [&](u32 lanes, const SyncObject& object) { o->release(warp_, lanes, object); });
+  in.body(warp_, in, mask);
+  if ((in.order & kAcquires) != 0) each_address(mask, [&](u32 lanes, const SyncObject& object) { o->acquire(warp_, lanes, object); });
 }
 
 // An instruction for the lanes named in its member mask: runs when all of them that still live are here, in one fragment or in several.

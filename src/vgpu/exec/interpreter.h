@@ -27,11 +27,13 @@ class Interpreter {
   void run_other_groups(const Inst& in, u32 lanes, u32 here);
   Next barrier(size_t index, const Inst& in, u32 mask);
   Next cluster_barrier(size_t index, const Inst& in, u32 mask);
+  void ordered(const Inst& in, u32 mask);
   s32 new_join(s32 pc, u32 expected, s32 parent, bool is_return);
   void leave_joins(s32 from, s32 until, u32 lanes);
   void release_if_complete(s32 join);
   void check_barriers();
   void complete_barrier(u32 id);
+  bool sees_no_change();
   int ready_fragment() const;
 
   Unit& unit_;

@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <mutex>
+#include <random>
 #include <thread>
 
 #include "vgpu/exec/report.h"
@@ -64,6 +67,7 @@ struct Run {
   std::optional<Fault> fault;
   std::map<u64, std::string> outputs;
   Counters counters;
+  std::atomic<int> busy_workers{1};
   FindingLog findings{*grid.image, grid};
 
   void record(Fault f, u64 unit) {
@@ -84,22 +88,103 @@ struct Run {
     if (options.time_limit.count() > 0 && deadline.passed(system_clock()))
       port.fault(FaultKind::time_limit, fmt::format("still running after {} s", options.time_limit.count()), 0);
   }
-  // One pass over a unit. False when it has ended, well or not.
-  bool step(Unit& unit, Port& port) {
+  // One pass over a unit. `done` when it has ended, well or not.
+  Progress step(Unit& unit, Port& port) {
     try {
-      const bool more = unit.step(port) != Progress::done;
-      if (!more && port.observer != nullptr)
+      const Progress p = unit.step(port);
+      if (p == Progress::done && port.observer != nullptr)
         for (const CtaState& cta : unit.ctas()) port.observer->cta_end(cta);
-      if (more) check_limits(port);
-      if (!more) keep_output(unit);
-      return more;
+      if (p != Progress::done) check_limits(port);
+      if (p == Progress::done) keep_output(unit);
+      return p;
     } catch (GuestFault& g) {
-      keep_output(unit);
-      record(describe_fault(*grid.image, grid, unit, std::move(g)), unit.index());
-      return false;
+      fail(unit, std::move(g));
+      return Progress::done;
     }
   }
+  void report_deadlock(Unit& unit, Port& port) {
+    try {
+      unit.report_deadlock(port);
+    } catch (GuestFault& g) {
+      fail(unit, std::move(g));
+    }
+  }
+  void fail(Unit& unit, GuestFault guest) {
+    keep_output(unit);
+    record(describe_fault(*grid.image, grid, unit, std::move(guest)), unit.index());
+  }
+  // Whether a worker waits for others, so that all of them together can notice a deadlock.
+  void busy(bool& waiting, bool now) {
+    if (waiting == !now) return;
+    waiting = !now;
+    now ? ++busy_workers : --busy_workers;
+  }
   void work();
+};
+
+// The units that one worker has under way, and their turns.
+class Residents {
+ public:
+  Residents(Run& run, Port& port) : run_(run), port_(port), random_(run.grid.random_schedule.value_or(0)) {
+    wanted_ = run.grid.cooperative ? run.units : run.grid.random_schedule ? kTogether : 1;
+  }
+  void work() {
+    while (admit(), !units_.empty()) {
+      if (pass())
+        run_.busy(waiting_, true);
+      else if (!admit_another())
+        give_up_or_wait();
+    }
+    if (!waiting_) --run_.busy_workers;
+  }
+
+ private:
+  static constexpr u64 kTogether = 16, kMost = 1024;  // units: in a random schedule; while they wait for others
+
+  void admit() {
+    while (units_.size() < wanted_) {
+      const u64 index = run_.next.fetch_add(1);
+      if (index >= run_.units || index >= run_.first_fault.load()) return;
+      units_.push_back(std::make_unique<Unit>(run_.grid, index));
+      if (port_.observer != nullptr)
+        for (const CtaState& cta : units_.back()->ctas()) port_.observer->cta_begin(cta);
+    }
+  }
+  // One turn for each unit. False when all of them are blocked.
+  bool pass() {
+    if (run_.grid.random_schedule)
+      for (size_t i = units_.size(); i > 1; --i) std::swap(units_[i - 1], units_[random_() % i]);
+    bool progress = false;
+    std::erase_if(units_, [&](auto& unit) {
+      const Progress p = run_.first_fault.load() <= unit->index() ? Progress::done : run_.step(*unit, port_);
+      progress = progress || p != Progress::blocked;
+      return p == Progress::done;
+    });
+    return progress;
+  }
+  // CTAs that poll memory may be waiting for ones that have not begun.
+  bool admit_another() {
+    const bool polls = std::any_of(units_.begin(), units_.end(), [](const auto& unit) { return unit->polls_memory(); });
+    if (!polls || units_.size() >= kMost || run_.next.load() >= run_.units) return false;
+    wanted_ = std::min<u64>(kMost, 2 * units_.size());
+    admit();
+    return true;
+  }
+  // Nobody here can go on. When no other worker can either, or none could help, the lowest unit says so.
+  void give_up_or_wait() {
+    run_.busy(waiting_, false);
+    const auto lowest = std::min_element(units_.begin(), units_.end(), [](auto& a, auto& b) { return a->index() < b->index(); });
+    if ((*lowest)->polls_memory() && run_.busy_workers.load() > 0) return std::this_thread::yield();
+    run_.report_deadlock(**lowest, port_);
+    units_.erase(lowest);
+  }
+
+  Run& run_;
+  Port& port_;
+  std::mt19937_64 random_;
+  std::vector<std::unique_ptr<Unit>> units_;
+  u64 wanted_ = 1;
+  bool waiting_ = false;
 };
 
 void Run::work() {
@@ -113,28 +198,14 @@ void Run::work() {
   port.params = reinterpret_cast<const char*>(config.arguments.data());
   port.param_bytes = static_cast<u32>(config.arguments.size());
   port.module = module;
-  std::vector<std::unique_ptr<Unit>> resident;
-  for (;;) {
-    const u64 index = next.fetch_add(1);
-    if (index < units && index < first_fault.load()) {
-      resident.push_back(std::make_unique<Unit>(grid, index));
-      if (port.observer != nullptr)
-        for (const CtaState& cta : resident.back()->ctas()) port.observer->cta_begin(cta);
-      if (grid.cooperative) continue;  // all of them first
-    }
-    if (resident.empty()) break;
-    for (bool running = true; running;) {
-      std::erase_if(resident, [&](auto& unit) { return first_fault.load() <= unit->index() || !step(*unit, port); });
-      running = !resident.empty();
-    }
-    if (index >= units) break;
-  }
+  Residents(*this, port).work();
   instructions += port.instructions;
   const std::lock_guard lock(mutex);
   if (options.count) counters.add(counter.counters());
 }
 
 int worker_count(const Image& image, const LaunchOptions& o, bool cooperative, u64 units) {
+  if (o.random_schedule) return 1;
   if (o.checks == Checks::full) return 1;  // accesses of all CTAs are compared
   if (o.deterministic && (image.order_sensitive || cooperative)) return 1;
   const u64 wanted = o.threads > 0 ? static_cast<u64>(o.threads) : std::max(1u, std::thread::hardware_concurrency());
@@ -190,6 +261,17 @@ class ModuleVariables {
 
 void place_variables(const Program& program, Memory& memory) { ModuleVariables::open(*program.module_, *program.layout_, memory); }
 
+Result<std::optional<uint64_t>> parse_schedule(const std::string& text) {
+  if (text == "default") return std::optional<uint64_t>{};
+  constexpr std::string_view kRandom = "random:";
+  uint64_t seed = 0;
+  if (text.starts_with(kRandom)) {
+    const auto [end, ec] = std::from_chars(text.data() + kRandom.size(), text.data() + text.size(), seed);
+    if (ec == std::errc() && end == text.data() + text.size()) return std::optional<uint64_t>{seed};
+  }
+  return Error{Errc::invalid_input, "schedule '" + text + "' is neither 'default' nor 'random:SEED'", "", ""};
+}
+
 LaunchResult launch(const Program& program, Memory& memory, const LaunchConfig& config, const LaunchOptions& options) {
   LaunchResult result;
   const Image* image = program.image(config.kernel);
@@ -216,6 +298,7 @@ LaunchResult launch(const Program& program, Memory& memory, const LaunchConfig& 
   std::copy(image->constants.begin(), image->constants.end(), reinterpret_cast<u64*>(aligned));
   grid.constants = aligned;
   grid.cooperative = config.cooperative;
+  grid.late_async = options.late_async, grid.random_schedule = options.random_schedule;
   if (config.cooperative) grid.workspace = memory.allocate("grid barrier", 8);
   const std::unique_ptr<Memory> module = ModuleVariables::open(*image->module, *image->layout, memory);
 
@@ -223,6 +306,7 @@ LaunchResult launch(const Program& program, Memory& memory, const LaunchConfig& 
   Run run{grid, options, memory, module.get(), config, deadline, config.grid.count() / grid.cluster.count(), {}, {}, {}, {}, {}, {}, {}};
   run.first_fault = ~0ull;
   const int workers = worker_count(*image, options, config.cooperative, run.units);
+  run.busy_workers = workers;
   std::vector<std::thread> threads;
   for (int i = 1; i < workers; ++i) threads.emplace_back([&] { run.work(); });
   run.work();

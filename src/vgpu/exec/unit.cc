@@ -23,6 +23,8 @@ u32 rank_of(Dim3 at, Dim3 dims) { return (at.z * dims.y + at.y) * dims.x + at.x;
 }  // namespace
 
 Unit::Unit(const Grid& grid, u64 index) : grid_(grid), index_(index) {
+  async_.configure(grid.late_async, grid.random_schedule);
+  random_.seed(grid.random_schedule.value_or(0) * 0x9e3779b97f4a7c15ull + index);
   const Dim3 clusters{grid.grid.x / grid.cluster.x, grid.grid.y / grid.cluster.y, grid.grid.z / grid.cluster.z};
   const Dim3 origin = place(index, clusters);
   const u64 size = grid.cluster.count();
@@ -139,42 +141,65 @@ void Unit::set_special(WarpState& w, const CtaState& cta, const SpecialSlot& s) 
   }
 }
 
+u32 Unit::slice() {
+  if (!grid_.random_schedule) return kSlice;
+  const u64 r = random_();
+  return 1 + static_cast<u32>(r >> 8) % (r % 4 == 0 ? 512u : 24u);
+}
+
+std::vector<WarpState*> Unit::order() {
+  std::vector<WarpState*> warps;
+  for (CtaState& cta : ctas_)
+    for (WarpState& w : cta.warps)
+      if (!w.done()) warps.push_back(&w);
+  if (grid_.random_schedule)
+    for (size_t i = warps.size(); i > 1; --i) std::swap(warps[i - 1], warps[random_() % i]);
+  return warps;
+}
+
+void Unit::end_cluster_phase(Port& port) {
+  arrived = 0;
+  ++phase;
+  for (CtaState& cta : ctas_)
+    for (WarpState& w : cta.warps)
+      for (Fragment& f : w.fragments) {
+        if (f.wait != Fragment::Wait::cluster || phase < f.cluster_phase) continue;
+        f.wait = Fragment::Wait::none;
+        if (port.observer != nullptr) port.observer->acquire(w, f.mask, {SyncObject::Kind::cluster_barrier, &ctas_[0], f.cluster_phase});
+      }
+}
+
 Progress Unit::step(Port& port) {
-  bool all_done = true, any_ran = false, all_spinning = true;
-  for (CtaState& cta : ctas_) {
-    for (WarpState& w : cta.warps) {
-      if (w.done()) continue;
-      all_done = false;
-      current_ = &w, current_cta_ = &cta;
-      port.output = &output;
-      if (!Interpreter(*this, cta, w, port).run(kSlice)) continue;
-      any_ran = true;
-      all_spinning = all_spinning && w.spinning;
-    }
+  const std::vector<WarpState*> warps = order();
+  if (warps.empty()) {
+    async_.complete_all(port);
+    return Progress::done;
   }
-  if (all_done) return Progress::done;
+  port.output = &output;
+  bool ran = false, progress = false;
+  for (WarpState* w : warps) {
+    current_ = w, current_cta_ = static_cast<CtaState*>(w->cta);
+    if (!Interpreter(*this, *current_cta_, *w, port).run(slice())) continue;
+    ran = true;
+    progress = progress || !w->spinning || w->done();
+  }
+  async_.let_some_complete(port);
   u32 live = 0;
   for (const CtaState& cta : ctas_)
     for (const WarpState& w : cta.warps) live += static_cast<u32>(std::popcount(w.live()));
-  if (arrived != 0 && arrived >= live) {
-    arrived = 0;
-    ++phase;
-    any_ran = true;
-    for (CtaState& cta : ctas_)
-      for (WarpState& w : cta.warps)
-        for (Fragment& f : w.fragments)
-          if (f.wait == Fragment::Wait::cluster && phase >= f.cluster_phase) {
-            f.wait = Fragment::Wait::none;
-            if (port.observer != nullptr)
-              port.observer->acquire(w, f.mask, {SyncObject::Kind::cluster_barrier, &ctas_[0], f.cluster_phase});
-          }
-    all_spinning = false;
-  }
-  for (const CtaState& cta : ctas_)  // warps that ended in this pass leave the count
-    for (const WarpState& w : cta.warps) any_ran = any_ran || w.done();
-  idle_passes_ = any_ran && !all_spinning ? 0 : idle_passes_ + 1;
-  if (idle_passes_ > (all_spinning && any_ran ? kIdlePasses : 2)) report_deadlock(port);
+  if (arrived != 0 && arrived >= live) end_cluster_phase(port), progress = true;
+  idle_passes_ = progress ? 0 : idle_passes_ + 1;
+  if (idle_passes_ <= (ran ? kIdlePasses : 2)) return Progress::running;
+  if (!async_.complete_one(port)) return Progress::blocked;
+  idle_passes_ = 0;
   return Progress::running;
+}
+
+bool Unit::polls_memory() const {
+  for (const CtaState& cta : ctas_)
+    for (const WarpState& w : cta.warps)
+      if (!w.done() && w.spinning && w.polls > 0) return true;
+  return false;
 }
 
 void Unit::report_deadlock(Port& port) {
@@ -195,7 +220,8 @@ void Unit::report_deadlock(Port& port) {
         else if (f.wait == Fragment::Wait::members)
           what += fmt::format(" lanes {:#010x} of warp {} wait for lanes that never come to the same instruction;", f.members, w.index);
         else
-          what += fmt::format(" warp {} polls an mbarrier that nobody completes;", w.index);
+          what +=
+              fmt::format(" warp {} polls {};", w.index, w.polls > 0 ? "memory that nobody changes" : "an mbarrier that nobody completes");
       }
     }
   }

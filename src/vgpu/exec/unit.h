@@ -3,9 +3,11 @@
 
 #include <array>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
+#include "vgpu/exec/async.h"
 #include "vgpu/link/image.h"
 #include "vgpu/mem/port.h"
 
@@ -34,8 +36,12 @@ struct Join {
 struct WarpState : Warp {
   std::vector<Fragment> fragments;  // the last ready one runs
   std::vector<Join> joins;
-  bool spinning = false;     // its last slice ended on a failed wait
-  u64 cluster_arrivals = 0;  // phase of its last barrier.cluster.arrive
+  bool spinning = false;              // it only waits for others: the last test of an mbarrier failed, or it polls memory without a change
+  u32 since_poll = 0;                 // instructions since then
+  u32 polls = 0;                      // of memory
+  std::array<u64, 4> fingerprints{};  // of its registers at the last ones
+  u64 cluster_arrivals = 0;           // phase of its last barrier.cluster.arrive
+  std::unique_ptr<AsyncGroups> groups;  // made when somebody looks at them
   bool done() const { return fragments.empty(); }
 };
 
@@ -68,6 +74,8 @@ struct Grid {
   u64 workspace = 0;  // device address of the cooperative grid's barrier
   u64 max_instructions = 0;
   bool cooperative = false;
+  bool late_async = false;
+  std::optional<u64> random_schedule;
 };
 
 enum class Progress { running, done, blocked };
@@ -75,8 +83,11 @@ enum class Progress { running, done, blocked };
 class Unit : public Cluster {
  public:
   Unit(const Grid& grid, u64 index);  // the index-th cluster of the grid
-  // Runs every runnable warp for one slice. Throws GuestFault; then faulting_warp() says whose.
+  // Runs every runnable warp for one slice. `blocked` when for many steps no warp did anything but wait. Throws GuestFault; then
+  // faulting_warp() says whose.
   Progress step(Port& port);
+  bool polls_memory() const;                      // whether a blocked unit may be waiting for another one
+  [[noreturn]] void report_deadlock(Port& port);  // throws GuestFault
   const WarpState* faulting_warp() const { return current_; }
   const CtaState* faulting_cta() const { return current_cta_; }
   u64 index() const { return index_; }
@@ -85,10 +96,13 @@ class Unit : public Cluster {
 
  private:
   friend class Interpreter;
+  friend class AsyncOperations;
   void set_up_cta(CtaState& cta);
   void set_up_warp(CtaState& cta, u32 index);
   void set_special(WarpState& w, const CtaState& cta, const SpecialSlot& s);
-  [[noreturn]] void report_deadlock(Port& port);
+  u32 slice();
+  std::vector<WarpState*> order();
+  void end_cluster_phase(Port& port);
 
   const Grid& grid_;
   u64 index_;
@@ -98,6 +112,8 @@ class Unit : public Cluster {
   WarpState* current_ = nullptr;
   CtaState* current_cta_ = nullptr;
   u32 idle_passes_ = 0;
+  std::mt19937_64 random_;
+  AsyncOperations async_{*this};
 };
 
 }  // namespace cutegen::vgpu

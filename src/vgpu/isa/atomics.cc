@@ -1,5 +1,6 @@
 // PTX ISA 9.7.13.4-9.7.13.6: atom and red. Every operation is a compare-and-swap loop on the host's memory, lane after lane in order of
 // lanes; scopes and orderings are all as strong as .sys and acquire-release.
+#include "vgpu/isa/atomic_word.h"
 #include "vgpu/isa/builder.h"
 #include "vgpu/isa/registry.h"
 #include "vgpu/mem/port.h"
@@ -7,22 +8,10 @@
 namespace cutegen::vgpu {
 namespace {
 
-// E: the type in memory; `update` maps (old, operand, compare) to the new value.
-template <class E, class F>
-VGPU_INLINE E swap_in(char* p, F update) {
-  using Bits = std::conditional_t<sizeof(E) == 2, u16, std::conditional_t<sizeof(E) == 4, u32, u64>>;
-  auto* word = reinterpret_cast<Bits*>(p);
-  Bits old = __atomic_load_n(word, __ATOMIC_ACQUIRE);
-  for (;;) {
-    const E next = update(std::bit_cast<E>(old));
-    if (__atomic_compare_exchange_n(word, &old, std::bit_cast<Bits>(next), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-      return std::bit_cast<E>(old);
-  }
-}
-
 // Inst::param: the space, and whether the old value is returned.
 constexpr u32 kReturns = 0x100;
 
+// E: the type in memory; F maps (old, operand, compare) to the new value.
 // Layout of op: N destinations (atom only), base, offset, N operands, and a second operand for cas.
 template <class E, auto F, int N, bool Cas>
 struct Atomic {
@@ -87,11 +76,24 @@ VGPU_INLINE f64 add_double_quieted(f64 a, f64 b) {  // shared memory: the memory
   const f64 r = a != a ? a : add_double(a, b);
   return r == r ? r : std::bit_cast<f64>(bits_of(r) | 0x0008000000000000ull);
 }
-VGPU_INLINE f16x2 add_pair(f16x2 a, f16x2 b) {
-  return pack(to_f16(to_f32(half_of(a, 0)) + to_f32(half_of(b, 0))), to_f16(to_f32(half_of(a, 1)) + to_f32(half_of(b, 1))));
+// Halves, pairs and vectors of either. (The manual has vectors in global memory alone.)
+template <class H, class Pair, auto F>
+void half_operation(Section& s, const std::string& op, const std::string& type) {
+  constexpr auto pair = [](Pair a, Pair b, Pair) { return pack(F(half_of(a, 0), half_of(b, 0)), F(half_of(a, 1), half_of(b, 1))); };
+  constexpr auto one = [](H a, H b, H) { return F(a, b); };
+  operation<Pair, pair>(s, op + "." + type + "x2");
+  operation<Pair, pair, 2>(s, op + ".v2." + type + "x2");
+  operation<Pair, pair, 4>(s, op + ".v4." + type + "x2");
+  operation<H, one>(s, op + "." + type);
+  operation<H, one, 2>(s, op + ".v2." + type);
+  operation<H, one, 4>(s, op + ".v4." + type);
+  operation<H, one, 8>(s, op + ".v8." + type);
 }
-VGPU_INLINE bf16x2 add_pair(bf16x2 a, bf16x2 b) {
-  return pack(to_bf16(to_f32(half_of(a, 0)) + to_f32(half_of(b, 0))), to_bf16(to_f32(half_of(a, 1)) + to_f32(half_of(b, 1))));
+template <class H, class Pair>
+void halves(Section& s, const std::string& type) {
+  half_operation<H, Pair, [](H a, H b) { return add_half(a, b); }>(s, ".add", type);
+  half_operation<H, Pair, [](H a, H b) { return pick_half<H, false>(a, b); }>(s, ".min", type);
+  half_operation<H, Pair, [](H a, H b) { return pick_half<H, true>(a, b); }>(s, ".max", type);
 }
 
 }  // namespace
@@ -107,10 +109,8 @@ std::vector<Form> atomic_forms() {
   operation<f32, [](f32 a, f32 b, f32) { return add_flushed(a, b); }, 4>(s, ".add.v4.f32");
   operation<f64, [](f64 a, f64 b, f64) { return add_double(a, b); }, 1, false, [](f64 a, f64 b, f64) { return add_double_quieted(a, b); }>(
       s, ".add.f64");
-  operation<f16, [](f16 a, f16 b, f16) { return to_f16(to_f32(a) + to_f32(b)); }>(s, ".add.f16");
-  operation<bf16, [](bf16 a, bf16 b, bf16) { return to_bf16(to_f32(a) + to_f32(b)); }>(s, ".add.bf16");
-  operation<f16x2, [](f16x2 a, f16x2 b, f16x2) { return add_pair(a, b); }>(s, ".add.f16x2");
-  operation<bf16x2, [](bf16x2 a, bf16x2 b, bf16x2) { return add_pair(a, b); }>(s, ".add.bf16x2");
+  halves<f16, f16x2>(s, "f16");
+  halves<bf16, bf16x2>(s, "bf16");
   order<u32>(s, ".u32");
   order<s32>(s, ".s32");
   order<u64>(s, ".u64");

@@ -62,9 +62,9 @@ std::vector<Form> control_forms() {
     control(s, std::string("barrier.cluster.arrive") + suffix, Kind::cluster_arrive);
     control(s, std::string("barrier.cluster.wait") + suffix, Kind::cluster_wait);
   }
-  // Memory is sequentially consistent and copies complete at once: fences order what is ordered already.
-  for (const char* name :
-       {"membar", "fence", "fence.proxy", "fence.mbarrier_init", "griddepcontrol.wait", "griddepcontrol.launch_dependents"})
+  // Memory is sequentially consistent: fences order what is ordered already, and only observers look at them.
+  for (const char* name : {"membar", "fence"}) s.whole<[](Warp& w, const Inst&, u32 mask) { w.fenced |= mask; }>(name, {}, Pipe::control);
+  for (const char* name : {"fence.proxy", "fence.mbarrier_init", "griddepcontrol.wait", "griddepcontrol.launch_dependents"})
     control(s, name, Kind::plain);
   control(s, "nanosleep.u32", Kind::yield, {{Role::src}});
   control(s, "pmevent", Kind::plain, {{Role::imm}});

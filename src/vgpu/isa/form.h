@@ -23,7 +23,32 @@ struct Bodies {
 };
 
 // How the interpreter treats an instruction. Everything that only computes or moves data is plain.
-enum class Kind : uint8_t { plain, bra, brx, call, ret, exit, trap, barrier, warp_sync, cluster_arrive, cluster_wait, join, yield, poll };
+enum class Kind : uint8_t {
+  plain,
+  bra,
+  brx,
+  call,
+  ret,
+  exit,
+  trap,
+  barrier,
+  warp_sync,
+  cluster_arrive,
+  cluster_wait,
+  join,
+  yield,    // lets other warps run
+  poll,     // tests an mbarrier; the same when it is not complete
+  ordered,  // a strong store or an atomic
+  async,    // asynchronous operations, and what groups and awaits them
+};
+
+// The part of an instruction of Kind::async.
+enum class Async : uint8_t { issue, commit, wait, wait_all, arrive };
+// What tells that an operation is complete: groups of cp.async, bulk copies and wgmma, or an mbarrier.
+enum class Completion : uint8_t { copy_group, bulk_group, matrix_group, barrier };
+
+// How an access to memory orders others (PTX ISA 8.9): atomics, and loads and stores stronger than .weak.
+inline constexpr uint8_t kAcquires = 1, kReleasesFenced = 2, kReleases = 4;
 
 // Execution pipes, for counters and the time model.
 enum class Pipe : uint8_t { alu, fma, fp64, xu, lsu, tensor, tma, control, uniform };
@@ -60,6 +85,9 @@ struct Form {
   bool collective = false;  // .sync with a member mask: all named lanes take part at once; `mask_operand` says which operand it is
   int8_t mask_operand = -1;
   uint32_t param = 0;  // a number for the body: Inst::param
+  Async async = Async::issue;
+  Completion completion = Completion::copy_group;
+  int8_t barrier_operand = -1;  // Kind::async: which operand is the mbarrier that it completes on
 };
 
 // Where an operand lives: an offset into the warp's registers, or into the constants (bit 31). Bit 30 negates a predicate.
@@ -77,8 +105,11 @@ struct Inst {
   Kind kind = Kind::plain;
   Pipe pipe = Pipe::alu;
   bool collective = false;
-  bool yields = false;  // polls memory that another thread writes
-  u8 count = 0;         // operands in `op`
+  u8 order = 0;  // kAcquires, ...
+  u8 count = 0;  // operands in `op`
+  Async async = Async::issue;
+  Completion completion = Completion::copy_group;
+  s8 address_op = -1;   // index in `op` of the address of an ordered access, or of the mbarrier of an asynchronous one
   u32 param = 0;        // Form::param
   u32 id = 0;           // its pc
   s32 target = -1;      // branch: pc; call: pc of the function

@@ -23,6 +23,7 @@ class Mbarrier {
     complete();
     return true;
   }
+  void expect_arrival() { word_ += 1; }
   void expect(s32 bytes) {
     set_transactions(transactions() + bytes);
     complete();

@@ -68,6 +68,12 @@ void canonical_atomic(Parts& parts) {
   if (has(parts, "add") && type == "s64") type = "u64";
 }
 
+void canonical_remote(Parts& parts) {  // st.async, red.async
+  drop_order(parts);
+  drop_hints(parts);
+  if (parts[0] == "st" && parts.back().size() > 1) parts.back()[0] = 'u';
+}
+
 void canonical_fence(Parts& parts) {
   const bool proxy = has(parts, "proxy"), init = has(parts, "mbarrier_init");
   const bool tensormap = std::any_of(parts.begin(), parts.end(), [](const std::string& p) { return p.starts_with("tensormap::"); });
@@ -96,7 +102,9 @@ std::string canonical_opcode(std::string_view opcode) {
   if (parts.empty()) return {};
   const std::string base = parts[0];
   const bool async_copy = base == "cp" || (base == "mbarrier");
-  if ((base == "ld" || base == "st" || base == "ldu") && parts.size() > 1 && parts[1] != "async" && parts[1] != "bulk") {
+  if ((base == "st" || base == "red") && has(parts, "async")) {
+    canonical_remote(parts);
+  } else if ((base == "ld" || base == "st" || base == "ldu") && parts.size() > 1 && parts[1] != "async" && parts[1] != "bulk") {
     parts[0] = base == "ldu" ? "ld" : base;
     canonical_load_store(parts);
   } else if (base == "atom" || (base == "red" && parts[1] != "async")) {
@@ -104,8 +112,11 @@ std::string canonical_opcode(std::string_view opcode) {
   } else if (async_copy) {
     drop_order(parts);
     drop_hints(parts);
-    drop(parts, {"ca", "cg"});
+    drop(parts, {"ca", "cg", "tile"});
     if (base == "mbarrier" || has(parts, "async")) rename(parts, "shared::cta", "shared");
+  } else if (base == "tensormap") {
+    rename(parts, "shared::cta", "shared");
+    if (has(parts, "cp_fenceproxy")) parts.resize(2);
   } else if (base == "fence" || base == "membar") {
     canonical_fence(parts);
   } else if (base == "ldmatrix" || base == "stmatrix") {
@@ -125,12 +136,26 @@ bool polls_memory(std::string_view opcode) {
   return parts[0] == "ld" && (has(parts, "volatile") || has(parts, "acquire") || has(parts, "relaxed"));
 }
 
+uint8_t memory_order(std::string_view opcode) {
+  const Parts parts = split(opcode);
+  if (parts[0] == "redux" || has(parts, "async")) return 0;
+  const bool atomic = parts[0] == "atom" || parts[0] == "red", load = parts[0] == "ld", store = parts[0] == "st";
+  const bool releases = has(parts, "release") || has(parts, "acq_rel");
+  const bool strong = atomic || releases || has(parts, "acquire") || has(parts, "relaxed") || has(parts, "volatile") || has(parts, "mmio");
+  if (!strong || has(parts, "local") || has(parts, "param")) return 0;
+  uint8_t order = 0;
+  if (load || parts[0] == "atom") order |= kAcquires;
+  if (store || atomic) order |= releases ? kReleases : kReleasesFenced;
+  return order;
+}
+
 const std::vector<Form>& all_forms() {
   static const std::vector<Form> forms = [] {
     std::vector<Form> all;
-    for (auto section : {integer_forms, carry_forms, float32_forms, float64_forms, approximate_forms, half_forms, logic_forms,
-                         compare_forms, move_forms, convert_forms, memory_forms, atomic_forms, warp_forms, control_forms, matrix_forms,
-                         wgmma_forms, async_forms, mbarrier_forms, builtin_forms}) {
+    for (auto section :
+         {integer_forms, carry_forms,   float32_forms,     float64_forms,    approximate_forms, half_forms,    logic_forms,  compare_forms,
+          move_forms,    convert_forms, memory_forms,      atomic_forms,     warp_forms,        control_forms, matrix_forms, wgmma_forms,
+          async_forms,   bulk_forms,    tensor_copy_forms, tensor_map_forms, mbarrier_forms,    builtin_forms}) {
       std::vector<Form> part = section();
       std::move(part.begin(), part.end(), std::back_inserter(all));
     }

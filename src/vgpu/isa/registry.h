@@ -27,6 +27,9 @@ std::vector<Form> control_forms();
 std::vector<Form> matrix_forms();
 std::vector<Form> wgmma_forms();
 std::vector<Form> async_forms();
+std::vector<Form> bulk_forms();
+std::vector<Form> tensor_copy_forms();
+std::vector<Form> tensor_map_forms();
 std::vector<Form> mbarrier_forms();
 std::vector<Form> builtin_forms();
 
@@ -41,6 +44,9 @@ const Form* find_form(std::string_view opcode);
 
 // Whether an opcode polls memory that other threads write (.volatile, .acquire, failed waits): the scheduler yields after it.
 bool polls_memory(std::string_view opcode);
+
+// How a load, store or atomic as written orders other accesses: kAcquires and its like.
+uint8_t memory_order(std::string_view opcode);
 
 // The bodies for this machine: "avx512", "avx2" or "portable"; $CUTEGEN_VGPU_ISA may ask for a lesser one.
 Body choose_body(const Bodies& bodies);

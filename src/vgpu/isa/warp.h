@@ -18,6 +18,7 @@ struct Warp {
   u32 carry = 0;   // CC.CF, one bit a lane
   u32 index = 0;   // within its CTA
   u32 pc = 0;
+  u32 fenced = 0;  // lanes that have executed a fence
 
   u32 live() const { return valid & ~exited; }
 

@@ -1,5 +1,5 @@
-// PTX ISA 9.7.15: wgmma. Each warp of a warpgroup computes its own 16 rows, when the instruction is issued: fences and waits cost nothing,
-// and a missing one is not noticed. Sums are the tensor core's: tensor_core.h.
+// PTX ISA 9.7.15: wgmma. Each warp of a warpgroup computes its own 16 rows when the machine says so (exec/async.h). Sums are the tensor
+// core's: tensor_core.h.
 #include <algorithm>
 
 #include "vgpu/isa/elements.h"
@@ -250,7 +250,13 @@ std::vector<Form> wgmma_forms() {
   byte_shapes<false, true, false>(s), byte_shapes<false, false, false>(s);
   byte_shapes<true, true, true>(s), byte_shapes<true, false, true>(s);
   byte_shapes<false, true, true>(s), byte_shapes<false, false, true>(s);
-  return s.take();
+  std::vector<Form> forms = s.take();
+  for (Form& f : forms) {
+    if (f.name == "wgmma.fence") continue;
+    f.kind = Kind::async, f.completion = Completion::matrix_group;
+    f.async = f.name == "wgmma.commit_group" ? Async::commit : f.name == "wgmma.wait_group" ? Async::wait : Async::issue;
+  }
+  return forms;
 }
 
 }  // namespace cutegen::vgpu

@@ -25,6 +25,18 @@ Call parse_call(const ptx::Instruction& in) {  // call (results), name, (paramet
   return c;
 }
 
+// The index among the references of the first address, or of the mbarrier's.
+s8 address_reference(const Form& form) {
+  size_t at = 0;
+  for (size_t i = 0; i < form.operands.size(); ++i) {
+    const OperandSpec& o = form.operands[i];
+    if (form.barrier_operand >= 0 ? i == static_cast<size_t>(form.barrier_operand) : o.role == Role::address) return static_cast<s8>(at);
+    const bool two = o.role == Role::address || o.role == Role::pair_dst || o.role == Role::reg_pred;
+    at += o.role == Role::coords ? 2u + o.count : o.role == Role::vec_dst || o.role == Role::vec_src ? o.count : two ? 2u : 1u;
+  }
+  return -1;
+}
+
 }  // namespace
 
 Inst& Linker::push(const Form& form, const ptx::Instruction* in, const std::vector<Ref>& refs) {
@@ -37,7 +49,13 @@ Inst& Linker::push(const Form& form, const ptx::Instruction* in, const std::vect
   inst.param = form.param;
   inst.id = static_cast<u32>(image_.code.size());
   inst.count = static_cast<u8>(std::min<size_t>(refs.size(), 255));
-  if (in != nullptr && inst.kind == Kind::plain && polls_memory(in->opcode)) inst.kind = Kind::yield;
+  inst.async = form.async;
+  inst.completion = form.completion;
+  if (in != nullptr && inst.kind == Kind::plain && !inst.collective) {
+    inst.order = address_reference(form) >= 0 ? memory_order(in->opcode) : 0;
+    if (inst.order != 0) inst.kind = polls_memory(in->opcode) ? Kind::yield : Kind::ordered;
+  }
+  if (inst.order != 0 || form.barrier_operand >= 0) inst.address_op = address_reference(form);
   image_.code.push_back(inst);
   PcInfo pc;
   pc.form = &form;

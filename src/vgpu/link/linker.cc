@@ -140,6 +140,8 @@ Result<Accesses> Linker::accesses(const ptx::Function& f, const ptx::Instruction
   a.conditional = in.guard >= 0;
   if (in.guard >= 0) a.reads.push_back(in.guard);
   const Form* form = select_form(module_, f, in);
+  if (form == nullptr && in.opcode.starts_with("multimem"))
+    return error(in, "multimem reaches the memory of several GPUs at once; the virtual GPU is one: " + std::string(in.opcode));
   if (form == nullptr) return error(in, "unsupported instruction " + std::string(in.opcode));
   auto reads = [&](auto&& self, const ptx::Operand& o) -> void {
     if (o.kind == ptx::Operand::Kind::reg && o.reg >= 0) a.reads.push_back(o.reg);

@@ -101,6 +101,14 @@ char* Port::pointer(Warp& w, Space space, u64 address, u64 bytes, Access access,
   return nullptr;
 }
 
+SyncObject Port::object_at(const Warp& w, SyncObject::Kind kind, u64 address) {
+  if (address >> kWindowBits << kWindowBits == kSharedWindow) address -= kSharedWindow;
+  if (address >> kWindowBits != 0) return {kind, nullptr, address};
+  const u64 rank = address >> kRankShift;
+  const Cta* cta = rank == 0 || rank > w.cta->peers->size() ? w.cta : (*w.cta->peers)[rank - 1];
+  return {kind, cta, address & ((1u << kRankShift) - 1)};
+}
+
 Resolved Port::resolve_any(Warp& w, const Inst& in, Space space, u64* ea, u32 mask, u32 bytes, Access access) {
   switch (space) {
     case Space::generic: return resolve<Space::generic>(w, in, ea, mask, bytes, access);

@@ -107,7 +107,16 @@ class Port {
     throw GuestFault{kind, std::move(message), lane, 0, {}, 0};
   }
 
+  // The synchronisation object at a shared or generic address: in its own CTA's shared memory, or in global memory.
+  static SyncObject object_at(const Warp& w, SyncObject::Kind kind, u64 address);
+
   Observer* observer = nullptr;
+  struct Issued {
+    u64 id;
+    u32 lane;
+  };
+  u64 operations = 0;            // asynchronous ones announced so far: the last AsyncEvent::id
+  std::vector<Issued> issued;    // those of the running instruction that complete with a group
   const char* params = nullptr;  // the kernel's packed arguments
   u32 param_bytes = 0;
   const Memory* module = nullptr;  // the program's own variables, nullptr when it has none

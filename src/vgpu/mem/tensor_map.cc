@@ -8,14 +8,15 @@ namespace {
 constexpr uint64_t kMaxDim = uint64_t{1} << 32, kMaxStride = uint64_t{1} << 40;
 
 bool is_float(TensorType t) {
-  return t == TensorType::f16 || t == TensorType::f32 || t == TensorType::f64 || t == TensorType::bf16 || t >= TensorType::f32_ftz;
+  return t == TensorType::float16 || t == TensorType::float32 || t == TensorType::float64 || t == TensorType::bfloat16 ||
+         t >= TensorType::float32_ftz;
 }
 uint32_t swizzle_bytes(TensorSwizzle s) { return s == TensorSwizzle::none ? 0 : 16u << static_cast<uint32_t>(s); }
 
 // The rules that do not depend on the mode.
 std::string check_tensor(const TensorMap& m) {
   if (m.magic != TensorMap::kMagic) return "not a tensor map: encode() makes one";
-  if (m.type > TensorType::tf32_ftz) return fmt::format("element type {} does not exist", static_cast<int>(m.type));
+  if (m.type > TensorType::tfloat32_ftz) return fmt::format("element type {} does not exist", static_cast<int>(m.type));
   if (m.rank < 1 || m.rank > 5) return fmt::format("rank {} is not between 1 and 5", m.rank);
   if (m.interleave > TensorInterleave::bytes_32) return "no such interleave";
   if (m.swizzle > TensorSwizzle::bytes_128) return "no such swizzle";

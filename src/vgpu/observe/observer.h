@@ -24,11 +24,17 @@ struct MemoryEvent {
 };
 
 // Something that threads synchronise through.
+//
+// Addresses (atomics, and loads and stores that are volatile, relaxed or stronger): every such load, and every atomic that returns a value,
+// acquires its address. A store or atomic with .release or .acq_rel releases it; without, it does so once its thread has executed any
+// membar or fence. That is weaker than PTX ISA 8.9 where it must be simple: a fence is not spent by the write that follows it, and an
+// acquire needs no fence. So nothing that the model orders is missing, and some orders that it does not promise are believed.
+// Groups (async_group): one object a lane (wgmma: a warp), kind and number; acquired by the lane that waits for the group.
 struct SyncObject {
   enum class Kind : uint8_t { named_barrier, cluster_barrier, warp, mbarrier, async_group, address };
   Kind kind = Kind::warp;
   const Cta* cta = nullptr;  // whose barrier, warp or mbarrier; nullptr for an address in global memory
-  u64 id = 0;                // barrier number; its phase; warp index; shared address of the mbarrier in `cta`; number of the group; address
+  u64 id = 0;                // barrier number; its phase; warp index; shared address of the mbarrier in `cta`; the group; address
 };
 
 // Contiguous bytes that an asynchronous operation reads or writes. A strided box is announced row by row.
@@ -40,7 +46,9 @@ struct AsyncRange {
   u64 bytes = 0;
 };
 
-// An asynchronous operation as it is issued: cp.async, a bulk or tensor copy, st.async, red.async, wgmma.
+// An asynchronous operation: cp.async, a bulk or tensor copy, st.async, red.async, wgmma (its shared operands). It is announced when it
+// takes effect, which is when it is issued unless LaunchOptions::late_async or random_schedule say otherwise; a multicast copy is one
+// operation a CTA. cp.async also has its two access events (Inst::kind == Kind::async), as its requests go through the load-store unit.
 struct AsyncEvent {
   u64 id = 0;  // of this operation within the launch's worker; async_range and async_end name it again
   const Warp& warp;
@@ -64,8 +72,10 @@ class Observer {
   virtual void release(const Warp&, u32 /*mask*/, const SyncObject&) {}
   virtual void acquire(const Warp&, u32 /*mask*/, const SyncObject&) {}
   virtual void async_begin(const AsyncEvent&) {}
-  virtual void async_range(u64 /*id*/, const AsyncRange&) {}                 // after async_begin, before async_end
-  virtual void async_end(u64 /*id*/, const SyncObject& /*completes_on*/) {}  // its effects are released to the object
+  virtual void async_range(u64 /*id*/, const AsyncRange&) {}  // after async_begin, before async_end
+  // Its effects are released to the object: an mbarrier at once, a group when it is committed; cp.async to an mbarrier by
+  // cp.async.mbarrier.arrive. An operation whose group is never committed has no end.
+  virtual void async_end(u64 /*id*/, const SyncObject& /*completes_on*/) {}
 };
 
 }  // namespace cutegen::vgpu

@@ -4,6 +4,7 @@ namespace cutegen::vgpu::ptx {
 namespace {
 
 constexpr int kMaxNesting = 64;
+constexpr size_t kMaxTargets = 4096;
 
 }  // namespace
 
@@ -25,6 +26,7 @@ void Parser::parse_body(Function& f) {
 
 void Parser::define_label(std::string_view name, uint32_t line) {
   const auto target = static_cast<int32_t>(function_->body.size());
+  last_label_ = name;
   if (!scopes_[static_cast<size_t>(scope_)].labels.emplace(name, target).second) fail(line, "label defined twice in one scope");
 }
 
@@ -66,6 +68,7 @@ bool Parser::parse_body_directive() {
   if (accept(".shared")) return parse_variables(Space::shared, false, function_->variables, false), true;
   if (accept(".param")) return parse_variables(Space::param, false, function_->variables, false), true;
   if (accept(".global")) return parse_variables(Space::global, false, function_->variables, false), true;
+  if (accept(".branchtargets")) return parse_branch_targets(), true;
   if (accept(".const")) return parse_variables(Space::constant, false, function_->variables, false), true;
   return false;
 }
@@ -134,7 +137,58 @@ void Parser::parse_instruction(std::string_view opcode) {
     if (o.kind == Operand::Kind::label) pending_.push_back({function_->body.size(), in.operands.size() - 1, scope_, in.line});
     if (!peek().is(';')) expect(',', "between operands");
   }
-  if (!failed_) function_->body.push_back(std::move(in));
+  if (failed_) return;
+  if (opcode.starts_with("brx.idx")) return expand_indexed_branch(in);
+  function_->body.push_back(std::move(in));
+}
+
+// list: .branchtargets A, B, C;
+void Parser::parse_branch_targets() {
+  if (last_label_.empty()) return fail(".branchtargets needs a label before it");
+  std::vector<std::string>& list = scopes_[static_cast<size_t>(scope_)].branch_targets[last_label_];
+  while (!failed_ && !accept(';')) {
+    list.emplace_back(expect_word("a label"));
+    if (list.size() > kMaxTargets) return fail("too many branch targets");
+    if (!peek().is(';')) expect(',', "between labels");
+  }
+}
+
+void Parser::push_branch(const Instruction& like, int32_t guard, bool negated, const std::string& label, int32_t target) {
+  Instruction bra;
+  bra.opcode = "bra", bra.line = like.line, bra.loc = like.loc, bra.guard = guard, bra.guard_negated = negated;
+  Operand to;
+  to.kind = Operand::Kind::label, to.name = label, to.index = target;
+  if (target < 0) pending_.push_back({function_->body.size(), 0, scope_, like.line});
+  bra.operands.push_back(std::move(to));
+  function_->body.push_back(std::move(bra));
+}
+
+// brx.idx index, list: a chain of comparisons. An index beyond the list, which PTX leaves undefined, goes to the last label.
+void Parser::expand_indexed_branch(const Instruction& in) {
+  const std::vector<std::string>* list = nullptr;
+  if (in.operands.size() == 2 && in.operands[1].kind == Operand::Kind::label) {
+    pending_.pop_back();  // the list's name, which is no operand of what comes out
+    for (int s = scope_; s >= 0 && list == nullptr; s = scopes_[static_cast<size_t>(s)].parent) {
+      const auto& lists = scopes_[static_cast<size_t>(s)].branch_targets;
+      if (const auto it = lists.find(in.operands[1].name); it != lists.end()) list = &it->second;
+    }
+  }
+  if (list == nullptr || list->empty()) return fail(in.line, "brx.idx needs an index and a list of .branchtargets above it");
+  const auto chosen = static_cast<int32_t>(function_->registers.size());
+  function_->registers.push_back({"%brx" + std::to_string(chosen), Type::pred});
+  const size_t n = list->size();
+  if (in.guard >= 0) push_branch(in, in.guard, !in.guard_negated, {}, static_cast<int32_t>(function_->body.size() + 2 * n));
+  for (size_t i = 0; i + 1 < n; ++i) {
+    Instruction compare;
+    compare.opcode = "setp.eq.u32", compare.line = in.line, compare.loc = in.loc;
+    Operand result, number;
+    result.kind = Operand::Kind::reg, result.reg = chosen;
+    number.kind = Operand::Kind::integer, number.bits = i;
+    compare.operands = {result, in.operands[0], number};
+    function_->body.push_back(std::move(compare));
+    push_branch(in, chosen, false, (*list)[i], -1);
+  }
+  push_branch(in, -1, false, list->back(), -1);
 }
 
 void Parser::resolve_pending() {

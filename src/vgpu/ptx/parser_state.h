@@ -30,6 +30,7 @@ class Parser {
     std::unordered_map<std::string_view, Range> ranges;
     std::unordered_map<std::string_view, int32_t> variables;
     std::unordered_map<std::string_view, int32_t> labels;
+    std::unordered_map<std::string_view, std::vector<std::string>> branch_targets;  // .branchtargets by the label before it
   };
   struct PendingName {  // an operand that may be a label further down or a function
     size_t instruction, operand;
@@ -80,6 +81,9 @@ class Parser {
   std::string_view parse_opcode(const Token& first);
   void open_scope(int parent);
   void define_label(std::string_view name, uint32_t line);
+  void parse_branch_targets();
+  void expand_indexed_branch(const Instruction& in);
+  void push_branch(const Instruction& like, int32_t guard, bool negated, const std::string& label, int32_t target);
   void resolve_pending();
 
   // operands: parser_operands.cc
@@ -104,6 +108,7 @@ class Parser {
   int scope_ = -1;
   int depth_ = 0;
   int32_t loc_ = -1;
+  std::string_view last_label_;
   std::vector<PendingName> pending_;
 };
 

@@ -68,7 +68,8 @@ const char* tested_in(const std::string& n) {
     return "lanes_test.cc";
   if (starts_with_any(
           n, {"ld.", "st.", "atom.", "red.", "cvta.", "isspacep.", "mapa.", "prefetch", "discard", "applypriority", "createpolicy"}))
-    return "memory_test.cc";
+    return contains_any(n, {".async"}) ? "bulk_test.cc" : "memory_test.cc";
+  if (starts_with_any(n, {"tensormap.", "fence.proxy.tensormap"}) || contains_any(n, {".tensor."})) return "tensor_copy_test.cc";
   if (starts_with_any(n, {"shfl.", "vote.", "match.", "redux.", "activemask", "elect", "bar.", "barrier.", "cp.", "mbarrier.", "ldmatrix",
                           "stmatrix", "movmatrix"}))
     return "collective_test.cc";
