@@ -17,7 +17,6 @@ enum Code : int {
   kSuccess = 0,
   kInvalidValue = 1,
   kMemoryAllocation = 2,
-  kInvalidConfiguration = 9,
   kInvalidPitchValue = 12,
   kInvalidSymbol = 13,
   kInvalidDevicePointer = 17,

@@ -52,7 +52,7 @@ void describe(const Function& f, FuncAttributes& a) {
   a.shared_bytes = info.static_smem_bytes;
   a.local_bytes = info.local_bytes;
   a.max_threads_per_block = info.max_threads.count() != 0 ? static_cast<int>(info.max_threads.count()) : 1024;
-  a.registers = static_cast<int>(std::min<uint32_t>(info.ptx_registers, 255));
+  a.registers = f.registers() != 0 ? f.registers() : static_cast<int>(std::min<uint32_t>(info.ptx_registers, 255));
   a.ptx_version = kPtxVersion, a.binary_version = kBinaryVersion;
   a.max_dynamic_shared_bytes = f.max_dynamic_smem > 0 ? f.max_dynamic_smem : kSmemPerCta - static_cast<int>(info.static_smem_bytes);
   a.preferred_carveout = -1;

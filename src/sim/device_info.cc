@@ -154,14 +154,15 @@ enum Attribute : int {
   kReservedShared = 111,
   kMemoryPools = 115,
   kClusterLaunch = 120,
-  kHostNumaId = 134,
+  kDeviceNumaId = 131,
   kLastAttribute = 147,
 };
 
 struct Value {
   int attribute, value;
 };
-// Attributes that are not here are 0: what the virtual device has not (textures, IPC, peers, graphs' memory), and what an H200 has not.
+// As an H200 reported them (tests/sim/data/h200_device.json). Attributes that are not here are 0: what the virtual device has not
+// (textures, IPC, peers, graphs' memory), and what an H200 has not.
 constexpr Value kValues[] = {
     {kMaxThreadsPerBlock, 1024},
     {kMaxBlockDimX, 1024},
@@ -184,7 +185,7 @@ constexpr Value kValues[] = {
     {kConcurrentKernels, 1},
     {kEccEnabled, 1},
     {kMemoryClockKhz, 3201000},
-    {kMemoryBusBits, 6144},
+    {kMemoryBusBits, 6016},
     {kL2Bytes, 62914560},
     {kThreadsPerMultiprocessor, kThreadsPerSm},
     {kAsyncEngines, 3},
@@ -211,7 +212,7 @@ constexpr Value kValues[] = {
     {kReservedShared, kSmemReserved},
     {kMemoryPools, 1},
     {kClusterLaunch, 1},
-    {kHostNumaId, -1},
+    {kDeviceNumaId, -1},
 };
 
 int value_of(int attribute) {
@@ -269,7 +270,7 @@ void fill_device_properties(void* properties) {
   p.host_register_supported = 1;
   p.memory_pools_supported = 1;
   p.cluster_launch = 1;
-  p.host_numa_id = value_of(kHostNumaId);
+  p.device_numa_id = value_of(kDeviceNumaId);
   std::memcpy(properties, &p, sizeof p);
 }
 

@@ -150,4 +150,12 @@ Result<std::string> best_ptx(const std::vector<FatEntry>& entries) {
   return unpack(*best);
 }
 
+std::string machine_code(const std::vector<FatEntry>& entries) {
+  for (const FatEntry& e : entries) {
+    if (e.kind != FatEntry::Kind::elf || e.architecture != kOwnArchitecture) continue;
+    if (auto code = unpack(e); code.ok()) return std::move(*code);
+  }
+  return {};
+}
+
 }  // namespace cutegen::sim

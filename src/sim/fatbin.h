@@ -43,4 +43,7 @@ Result<std::string> unpack(const FatEntry& entry);
 // machine code, or PTX for newer GPUs alone.
 Result<std::string> best_ptx(const std::vector<FatEntry>& entries);
 
+// Machine code for sm_90 or sm_90a, unpacked; empty when there is none.
+std::string machine_code(const std::vector<FatEntry>& entries);
+
 }  // namespace cutegen::sim

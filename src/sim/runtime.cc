@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/fs.h"
+#include "sim/cubin.h"
 #include "sim/fatbin.h"
 
 namespace cutegen::sim {
@@ -25,7 +26,7 @@ int code_of(vgpu::FaultKind kind) {
     case vgpu::FaultKind::assertion: return kAssert;
     case vgpu::FaultKind::illegal_instruction: return kIllegalInstruction;
     case vgpu::FaultKind::time_limit: return kLaunchTimeout;
-    case vgpu::FaultKind::invalid_launch: return kInvalidConfiguration;
+    case vgpu::FaultKind::invalid_launch: return kInvalidValue;
     default: return kLaunchFailure;
   }
 }
@@ -34,6 +35,11 @@ vgpu::Dim3 to_vgpu(dim3 d) { return {d.x, d.y, d.z}; }
 uint64_t count(dim3 d) { return uint64_t{d.x} * d.y * d.z; }
 
 }  // namespace
+
+int Function::registers() const {
+  const auto it = module->registers.find(name);
+  return it == module->registers.end() ? 0 : it->second;
+}
 
 int& last_error() {
   static thread_local int error = kSuccess;
@@ -97,6 +103,7 @@ Status Runtime::load(Module& module) {
   auto program = vgpu::load_ptx(std::move(*ptx), "program.ptx", *space);
   if (!program.ok()) return failed(kInvalidPtx, program.error());
   module.program = std::move(*program);
+  module.registers = register_counts(machine_code(*entries));
   vgpu::place_variables(*module.program, memory.memory());
   for (auto& [host, variable] : variables_) {
     if (variable.module != &module || variable.managed_pointer == nullptr) continue;
@@ -145,8 +152,8 @@ Status Runtime::find_variable(const void* host_variable, uint64_t& address, uint
 Status Runtime::check(const Launch& l, const Function& f, dim3 cluster) {
   const uint64_t threads = count(l.block);
   if (count(l.grid) == 0 || threads == 0 || threads > kMaxCtaThreads || l.block.z > 64)
-    return {kInvalidConfiguration, fmt::format("kernel '{}': grid ({},{},{}), block ({},{},{})", f.name, l.grid.x, l.grid.y, l.grid.z,
-                                               l.block.x, l.block.y, l.block.z)};
+    return {kInvalidValue, fmt::format("kernel '{}': grid ({},{},{}), block ({},{},{})", f.name, l.grid.x, l.grid.y, l.grid.z, l.block.x,
+                                       l.block.y, l.block.z)};
   const size_t smem = f.info->static_smem_bytes + l.dynamic_smem_bytes;
   const size_t allowed = f.max_dynamic_smem > 0 ? f.info->static_smem_bytes + static_cast<size_t>(f.max_dynamic_smem) : kSmemPerCta;
   if (smem > std::max<size_t>(allowed, kSmemPerCta))
@@ -156,6 +163,9 @@ Status Runtime::check(const Launch& l, const Function& f, dim3 cluster) {
   if (count(cluster) > kPortableCluster && !f.non_portable_cluster)
     return {kInvalidClusterSize,
             fmt::format("kernel '{}': a cluster of {} CTAs needs cudaFuncAttributeNonPortableClusterSizeAllowed", f.name, count(cluster))};
+  if (count(cluster) == 0 || l.grid.x % cluster.x != 0 || l.grid.y % cluster.y != 0 || l.grid.z % cluster.z != 0)
+    return {kInvalidClusterSize,
+            fmt::format("kernel '{}': the grid is not a multiple of the cluster ({},{},{})", f.name, cluster.x, cluster.y, cluster.z)};
   if (!l.cooperative) return {};
   int ctas_per_sm = 0;
   if (Status s = occupancy(const_cast<Function&>(f), static_cast<int>(threads), l.dynamic_smem_bytes, ctas_per_sm); !s.ok()) return s;
@@ -169,6 +179,11 @@ Status Runtime::after_fault(const vgpu::Fault& fault) {
   const int code = code_of(fault.kind);
   if (fault.kind != vgpu::FaultKind::invalid_launch) poison = code;
   return {code, fault.message};
+}
+
+// Once a process for one check at one instruction, however many launches find it.
+void Runtime::report(const vgpu::Finding& finding) {
+  if (reported_.insert(fmt::format("{} {} {}", finding.kernel, finding.ptx_line, finding.check)).second) say(finding.message);
 }
 
 Status Runtime::launch(const Launch& l) {
@@ -193,18 +208,23 @@ Status Runtime::launch(const Launch& l) {
   }
   if (!result.output.empty()) [[maybe_unused]]
     const size_t n = std::fwrite(result.output.data(), 1, result.output.size(), stdout);
-  for (const vgpu::Finding& finding : result.findings) say(finding.message);
+  for (const vgpu::Finding& finding : result.findings) report(finding);
   return result.fault ? after_fault(*result.fault) : Status();
 }
 
-// By threads, shared memory and the limit of CTAs. Registers are ptxas's choice and not in PTX: they are taken not to limit.
+// By threads, shared memory, the limit of CTAs and, where they are known, registers: those of a warp come in units of 256, each quarter of
+// the SM has its own (CUDA C++ Best Practices Guide, "Occupancy").
 Status Runtime::occupancy(Function& f, int block_threads, size_t dynamic_smem, int& ctas_per_sm) {
   if (block_threads <= 0) return {kInvalidValue, fmt::format("a block of {} threads", block_threads)};
+  constexpr int kQuarters = 4, kRegisterUnit = 256;
   const int warps = (block_threads + kWarp - 1) / kWarp;
   const size_t smem = f.info->static_smem_bytes + dynamic_smem;
   ctas_per_sm = 0;
   if (block_threads > static_cast<int>(kMaxCtaThreads) || smem > kSmemPerCtaOptIn) return {};
   ctas_per_sm = std::min({kCtasPerSm, kThreadsPerSm / kWarp / warps, static_cast<int>(kSmemPerSm / (smem + kSmemReserved))});
+  if (f.registers() == 0) return {};
+  const int a_warps = (f.registers() * kWarp + kRegisterUnit - 1) / kRegisterUnit * kRegisterUnit;
+  ctas_per_sm = std::min(ctas_per_sm, kRegistersPerSm / kQuarters / a_warps * kQuarters / warps);
   return {};
 }
 

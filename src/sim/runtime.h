@@ -38,7 +38,8 @@ struct Status {
 struct Module {
   const void* wrapper = nullptr;
   std::shared_ptr<const vgpu::Program> program;
-  Status load_failure;  // of the first attempt
+  std::map<std::string, int> registers;  // a thread's, by kernel, where the fat binary holds machine code too
+  Status load_failure;                   // of the first attempt
   bool tried = false;
 };
 
@@ -48,6 +49,7 @@ struct Function {
   const vgpu::KernelInfo* info = nullptr;  // set by find_function
   int max_dynamic_smem = 0;                // cudaFuncSetAttribute; 0: the default, what fits into 48 KB
   bool non_portable_cluster = false;
+  int registers() const;  // a thread's; 0 when only PTX is there, where ptxas has not chosen yet
 };
 
 struct Variable {
@@ -109,11 +111,13 @@ class Runtime {
   Status load(Module& module);
   Status check(const Launch& launch, const Function& function, dim3 cluster);
   Status after_fault(const vgpu::Fault& fault);
+  void report(const vgpu::Finding& finding);
 
   std::map<Module*, std::unique_ptr<Module>> modules_;
   std::unordered_map<const void*, std::unique_ptr<Function>> functions_;  // by host stub
   std::set<const Function*> handles_;
   std::unordered_map<const void*, Variable> variables_;  // by the host's shadow
+  std::set<std::string> reported_;
   LaunchLog log_;
   int log_owner_ = 0;  // the process that counted: a fork has its parent's log, which is not its own
 };

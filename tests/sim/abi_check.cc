@@ -32,7 +32,6 @@ static_assert(sizeof(cudaMemLocation) == sizeof(long));  // cudaMemPrefetchAsync
 
 SAME_CODE(kInvalidValue, cudaErrorInvalidValue);
 SAME_CODE(kMemoryAllocation, cudaErrorMemoryAllocation);
-SAME_CODE(kInvalidConfiguration, cudaErrorInvalidConfiguration);
 SAME_CODE(kInvalidPitchValue, cudaErrorInvalidPitchValue);
 SAME_CODE(kInvalidSymbol, cudaErrorInvalidSymbol);
 SAME_CODE(kInvalidMemcpyDirection, cudaErrorInvalidMemcpyDirection);

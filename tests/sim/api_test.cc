@@ -100,9 +100,9 @@ TEST_F(ApiTest, WrongLaunchesAreRefusedAndDoNotStick) {
   void* device = nullptr;
   ASSERT_EQ(cudaMalloc(&device, 4096), kSuccess);
   testing::internal::CaptureStderr();
-  EXPECT_EQ(fill(device, 4, 0, 1, 2048), kInvalidConfiguration);
-  EXPECT_EQ(fill(device, 4, 0, 0, 32), kInvalidConfiguration);
-  EXPECT_EQ(fill(device, 4, 0, 1, 512), kInvalidConfiguration);  // .maxntid 256
+  EXPECT_EQ(fill(device, 4, 0, 1, 2048), kInvalidValue);
+  EXPECT_EQ(fill(device, 4, 0, 0, 32), kInvalidValue);
+  EXPECT_EQ(fill(device, 4, 0, 1, 512), kInvalidValue);  // .maxntid 256
   EXPECT_EQ(cudaLaunchKernel(device, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr), kInvalidDeviceFunction);
   EXPECT_EQ(cudaLaunchKernel(big_smem_, {1, 1, 1}, {32, 1, 1}, nullptr, 100'000, nullptr), kInvalidValue);
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("cudaFuncAttributeMaxDynamicSharedMemorySize"));
@@ -135,7 +135,7 @@ TEST_F(ApiTest, LaunchAttributesAndCooperativeLimits) {
   };
   EXPECT_EQ(launch(4, 2), kSuccess);
   testing::internal::CaptureStderr();
-  EXPECT_EQ(launch(3, 2), kInvalidConfiguration);  // not a multiple
+  EXPECT_EQ(launch(3, 2), kInvalidClusterSize);  // not a multiple
   EXPECT_EQ(launch(16, 16), kInvalidClusterSize);
   EXPECT_EQ(cudaLaunchCooperativeKernel(fill_, {132 * 32 + 1, 1, 1}, {32, 1, 1}, arguments, 0, nullptr), kCooperativeLaunchTooLarge);
   testing::internal::GetCapturedStderr();
@@ -360,6 +360,29 @@ TEST_F(ApiTest, ACallThatIsMissingSaysItsName) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "cutegen sim: cudaGraphCreate: the virtual GPU's CUDA runtime does not support this call\n");
   EXPECT_STREQ(cudaGetErrorName(cudaGetLastError()), "cudaErrorNotSupported");
+}
+
+TEST_F(ApiTest, FreshMemoryIsUndefinedUntilItIsWritten) {
+  Program p(R"(
+.visible .entry copy_one(.param .u64 from, .param .u64 to) {
+  .reg .b64 %rd<3>; .reg .b32 %r<2>;
+  ld.param.u64 %rd1, [from]; ld.param.u64 %rd2, [to]; ld.global.u32 %r1, [%rd1]; st.global.u32 [%rd2], %r1; ret;
+})");
+  const void* copy_one = p.kernel("copy_one");
+  char *from = nullptr, *to = nullptr;
+  ASSERT_EQ(cudaMalloc(reinterpret_cast<void**>(&from), 64), kSuccess);
+  ASSERT_EQ(cudaMalloc(reinterpret_cast<void**>(&to), 64), kSuccess);
+  const auto said_by_launch = [&](char* source) {
+    void* arguments[] = {&source, &to};
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(cudaLaunchKernel(copy_one, {1, 1, 1}, {1, 1, 1}, arguments, 0, nullptr), kSuccess);
+    return testing::internal::GetCapturedStderr();
+  };
+  ASSERT_EQ(cudaMemset(from, 1, 32), kSuccess);
+  EXPECT_EQ(said_by_launch(from), "");
+  EXPECT_EQ(said_by_launch(to), "");  // written by the kernel
+  EXPECT_THAT(said_by_launch(from + 32), HasSubstr("uninitialised"));
+  EXPECT_EQ(said_by_launch(from + 32), "");  // once a place
 }
 
 TEST_F(ApiTest, PtxThatCannotRunIsReportedAtItsFirstUse) {

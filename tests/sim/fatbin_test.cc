@@ -5,6 +5,7 @@
 #include <random>
 
 #include "base/fs.h"
+#include "sim/cubin.h"
 
 namespace cutegen::sim {
 namespace {
@@ -86,6 +87,29 @@ TEST(FatBinary, DamagedPayloadsAreErrors) {
     const auto ptx = unpack(entries->front());
     ASSERT_FALSE(ptx.ok()) << name;
     EXPECT_THAT(ptx.error().message, HasSubstr("damaged"));
+  }
+}
+
+TEST(FatBinary, MachineCodeTellsRegisters) {
+  for (const char* name : {"several.fatbin", "machine_code.fatbin"}) {
+    const auto bytes = fixture(name);
+    const auto counts = register_counts(machine_code(entries_of(bytes)));
+    ASSERT_EQ(counts.size(), 1u) << name;
+    EXPECT_EQ(counts.at("add_one"), 8) << name;  // as ptxas -v says
+  }
+  const auto ptx_only = fixture("raw.fatbin");
+  EXPECT_EQ(machine_code(entries_of(ptx_only)), "");
+  EXPECT_TRUE(register_counts("").empty());
+}
+
+TEST(FatBinary, DamagedMachineCodeNeverReadsOutside) {
+  const auto bytes = fixture("machine_code.fatbin");
+  const std::string good = machine_code(entries_of(bytes));
+  std::mt19937 random(11);
+  for (int i = 0; i < 1000; ++i) {
+    std::string code = good.substr(0, i % 2 == 0 ? good.size() : random() % good.size());
+    for (int k = 0; k < 8 && !code.empty(); ++k) code[random() % code.size()] = static_cast<char>(random());
+    (void)register_counts(code);
   }
 }
 
