@@ -9,6 +9,7 @@
 
 #include "base/fs.h"
 #include "device/shm.h"
+#include "device/virtual/plan_tensor_map.h"
 #include "device/virtual/time_model.h"
 #include "vgpu/vgpu.h"
 
@@ -167,19 +168,34 @@ class VirtualDevice : public Device {
       case ArgKind::output: return pick(b.outs, "output");
       case ArgKind::workspace: return b.workspace + a.offset;
       case ArgKind::scalar: return a.value;
-      case ArgKind::tensor_map: return Error{Errc::unsupported, "the virtual GPU has no tensor maps yet", "", ""};
+      case ArgKind::tensor_map: break;  // not a value: arguments()
     }
     return uint64_t{0};
   }
 
+  static Result<vgpu::TensorMap> tensor_map(const Plan& plan, uint32_t index, const Buffers& b) {
+    if (index >= plan.tensor_maps.size())
+      return Error{Errc::invalid_input, fmt::format("the plan names tensor map {}, of {}", index, plan.tensor_maps.size()), "", ""};
+    const PlanTensorMap& map = plan.tensor_maps[index];
+    CUTEGEN_TRY(const uint64_t address, value_of({map.buffer, map.index, map.offset}, b));
+    return encode(map, address);
+  }
+
   // The packed arguments of one launch, or a reason why there are none.
-  static Result<std::vector<uint8_t>> arguments(const vgpu::KernelInfo& kernel, const Launch& launch, const Buffers& b) {
+  static Result<std::vector<uint8_t>> arguments(const vgpu::KernelInfo& kernel, const Launch& launch, const Plan& plan, const Buffers& b) {
     if (kernel.parameters.size() != launch.args.size())
       return Error{Errc::invalid_input,
                    fmt::format("'{}' takes {} arguments, the plan gives {}", kernel.name, kernel.parameters.size(), launch.args.size()), "",
                    ""};
     std::vector<uint8_t> bytes(kernel.argument_bytes);
     for (size_t i = 0; i < launch.args.size(); ++i) {
+      if (launch.args[i].kind == ArgKind::tensor_map) {
+        CUTEGEN_TRY(const vgpu::TensorMap map, tensor_map(plan, launch.args[i].index, b));
+        if (kernel.parameters[i].bytes != sizeof map)
+          return Error{Errc::invalid_input, fmt::format("argument {} of '{}' is no tensor map", i, kernel.name), "", ""};
+        std::memcpy(bytes.data() + kernel.parameters[i].offset, &map, sizeof map);
+        continue;
+      }
       CUTEGEN_TRY(const uint64_t value, value_of(launch.args[i], b));
       const uint32_t given = launch.args[i].kind == ArgKind::scalar ? launch.args[i].size : 8;
       if (kernel.parameters[i].bytes != given || given > 8)
@@ -203,7 +219,7 @@ class VirtualDevice : public Device {
     for (const Launch& l : plan.launches) {
       const vgpu::KernelInfo* kernel = program.find_kernel(l.kernel);
       if (kernel == nullptr) return outcome = {OutcomeKind::load_failure, "the module has no kernel '" + l.kernel + "'"}, 0.0;
-      auto packed = arguments(*kernel, l, b);
+      auto packed = arguments(*kernel, l, plan, b);
       if (!packed.ok()) return outcome = {OutcomeKind::invalid_launch, packed.error().message}, 0.0;
       vgpu::LaunchConfig config{l.kernel, dim3(l.grid), dim3(l.block), dim3(l.cluster), l.smem_bytes, l.cooperative, *std::move(packed)};
       vgpu::LaunchOptions options;

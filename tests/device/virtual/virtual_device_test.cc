@@ -75,6 +75,37 @@ TEST_F(VirtualDeviceTest, RunsAPlan) {
   EXPECT_FALSE(Shm::open_readable(r->outputs[0].handle).ok()) << "outputs outlive the device";
 }
 
+// share_tile of fixtures/machine.ptx: y = 1 + 2x over 16 x 32 elements, all of it through tensor maps.
+TEST_F(VirtualDeviceTest, PassesTensorMaps) {
+  auto build = std::make_shared<Build>();
+  build->key = "share_tile";
+  build->ptx = std::string(CUTEGEN_SOURCE_DIR) + "/tests/vgpu/fixtures/machine.ptx";
+  PlanTensorMap from;
+  from.shape = {32, 16}, from.strides = {128}, from.box = {32, 8}, from.element_strides = {1, 1};
+  PlanTensorMap to = from;
+  to.buffer = ArgKind::output, to.box = {32, 16};
+  Launch l;
+  l.kernel = "share_tile";
+  l.grid = {2, 1, 1}, l.block = {32, 1, 1}, l.cluster = {2, 1, 1};
+  l.args = {{ArgKind::tensor_map, 0}, {ArgKind::tensor_map, 1}};
+  build->plan.launches = {l};
+  build->plan.tensor_maps = {from, to};
+  auto r = device->run(request(build));
+  ASSERT_TRUE(r.ok()) << r.error().message;
+  ASSERT_TRUE(r->outcome.ok()) << r->outcome.detail;
+  auto object = Shm::open_readable(r->outputs[0].handle);
+  ASSERT_TRUE(object.ok());
+  const float* y = reinterpret_cast<const float*>(object->bytes().data());
+  for (int i = 0; i < kElements; ++i) ASSERT_EQ(y[i], i < 512 ? 1 + 2 * static_cast<float>(i) : 1) << i;
+
+  build->key.clear();
+  build->plan.tensor_maps[0].strides = {120};
+  r = device->run(request(build));
+  ASSERT_TRUE(r.ok());
+  EXPECT_EQ(r->outcome.kind, OutcomeKind::invalid_launch);
+  EXPECT_THAT(r->outcome.detail, testing::HasSubstr("global stride 120"));
+}
+
 TEST_F(VirtualDeviceTest, ReportsAnOverrun) {
   auto r = device->run(request(axpy(kElements + 1)));
   ASSERT_TRUE(r.ok());
