@@ -73,6 +73,8 @@ void set_environment(const Plan& plan, const SimOptions& options, const std::str
   if (plan.preload) prepend("LD_PRELOAD", (plan.runtime / "libcudart.so.13").string(), ' ');
   ::setenv(sim::kEnvThreads, std::to_string(options.threads).c_str(), 1);
   ::setenv(sim::kEnvChecks, options.checks.c_str(), 1);
+  ::setenv(sim::kEnvSchedule, options.schedule.c_str(), 1);
+  ::setenv(sim::kEnvLateAsync, options.late_async ? "1" : "0", 1);
   counters_folder.empty() ? ::unsetenv(sim::kEnvCounters) : ::setenv(sim::kEnvCounters, counters_folder.c_str(), 1);
 }
 

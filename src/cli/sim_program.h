@@ -10,6 +10,8 @@ namespace cutegen::cli {
 
 struct SimOptions {
   std::string checks = "checked";
+  std::string schedule = "default";  // or random:SEED
+  bool late_async = false;
   bool counters = false;
   std::string json;
   int threads = 0;

@@ -23,6 +23,8 @@ Settings settings_from_environment() {
   const std::string checks = variable(kEnvChecks);
   if (checks == "fast") s.launch.checks = vgpu::Checks::fast;
   if (checks == "full") s.launch.checks = vgpu::Checks::full;
+  if (auto schedule = vgpu::parse_schedule(variable(kEnvSchedule)); schedule.ok()) s.launch.random_schedule = *schedule;
+  s.launch.late_async = variable(kEnvLateAsync) == "1";
   s.counters_folder = variable(kEnvCounters);
   s.launch.count = !s.counters_folder.empty();
   return s;
