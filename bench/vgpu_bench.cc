@@ -79,13 +79,15 @@ std::vector<uint8_t> pack(A... args) {
   return bytes;
 }
 
-void run(benchmark::State& state, vgpu::Memory& memory, const char* kernel, vgpu::Dim3 grid, std::vector<uint8_t> arguments, bool count) {
+void run(benchmark::State& state, vgpu::Memory& memory, const char* kernel, vgpu::Dim3 grid, std::vector<uint8_t> arguments, bool count,
+         vgpu::Checks checks = vgpu::Checks::fast) {
   const auto program = vgpu::load_ptx(kAxpy, "bench.ptx");
   if (!program.ok()) return state.SkipWithError(program.error().message.c_str());
   vgpu::LaunchConfig config{kernel, grid, {256}, {}, 0, false, std::move(arguments)};
   vgpu::LaunchOptions options;
   options.threads = 1;
   options.count = count;
+  options.checks = checks;
   uint64_t instructions = 0;
   for (auto _ : state) {
     const vgpu::LaunchResult r = vgpu::launch(**program, memory, config, options);
@@ -103,6 +105,16 @@ void axpy(benchmark::State& state) {  // arguments: elements, counters
   run(state, memory, "axpy", {16}, pack(0.5f, dx, dy, static_cast<int64_t>(x.size())), state.range(1) != 0);
 }
 BENCHMARK(axpy)->Args({1 << 18, 0})->Args({1 << 18, 1})->Args({1 << 24, 0})->Unit(benchmark::kMillisecond);
+
+// With buffers whose bytes are followed one by one.
+void axpy_checks(benchmark::State& state) {  // argument: vgpu::Checks
+  std::vector<float> x(1 << 18, 1), y(x.size(), 2);
+  vgpu::Memory memory;
+  const uint64_t dx = memory.map("x", x.data(), 4 * x.size()), dy = memory.map("y", y.data(), 4 * y.size());
+  for (const uint64_t b : {dx, dy}) memory.mark_undefined(b), memory.mark_written(b, 4 * x.size());
+  run(state, memory, "axpy", {16}, pack(0.5f, dx, dy, static_cast<int64_t>(x.size())), false, static_cast<vgpu::Checks>(state.range(0)));
+}
+BENCHMARK(axpy_checks)->Arg(0)->Arg(1)->Arg(2)->Unit(benchmark::kMillisecond);
 
 void fma_chain(benchmark::State& state) {
   vgpu::Memory memory;

@@ -13,6 +13,7 @@ using Action = std::function<ExitCode()>;
 // Each adds its subcommand to `app` and makes it set `action` when it is chosen.
 void add_optimize(CLI::App& app, Action& action);
 void add_eval(CLI::App& app, Action& action);
+void add_check(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
 void add_resume(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);

@@ -3,9 +3,9 @@
 
 namespace {
 
-constexpr auto kCommands = {cutegen::cli::add_optimize, cutegen::cli::add_eval,  cutegen::cli::add_inspect, cutegen::cli::add_resume,
-                            cutegen::cli::add_report,   cutegen::cli::add_bench, cutegen::cli::add_results, cutegen::cli::add_export,
-                            cutegen::cli::add_doctor,   cutegen::cli::add_sim,   cutegen::cli::add_executor};
+constexpr auto kCommands = {cutegen::cli::add_optimize, cutegen::cli::add_eval,   cutegen::cli::add_check, cutegen::cli::add_inspect,
+                            cutegen::cli::add_resume,   cutegen::cli::add_report, cutegen::cli::add_bench, cutegen::cli::add_results,
+                            cutegen::cli::add_export,   cutegen::cli::add_doctor, cutegen::cli::add_sim,   cutegen::cli::add_executor};
 
 }  // namespace
 

@@ -60,6 +60,20 @@ struct Outcome {
   bool ok() const { return kind == OutcomeKind::ok; }
 };
 
+// What the virtual GPU's checks found in an execution, a fault that ended it included (docs/vgpu-checks.md).
+struct DeviceFinding {
+  std::string kind;                                       // "race"
+  std::string check;                                      // which check found it; empty for a fault
+  std::string message;                                    // one sentence with everything below in it
+  std::string kernel, file, inlined_at, related, buffer;  // related: "file:line" of the other side
+  int line = 0;
+  std::string cta, thread;  // "(3,0,0)"
+  uint64_t address = 0;
+  int64_t distance = 0;  // bytes past the buffer's end, negative before its start
+  uint64_t count = 1;
+  std::string why, fix;  // of the check; empty for a fault
+};
+
 struct RunRequest {
   std::shared_ptr<const Build> build;
   std::vector<SharedTensor> inputs;
@@ -76,7 +90,8 @@ struct RunResult {
   // One checksum an output, of every bit at its place (different outputs differ in it, up to chance), made where the outputs are: on a GPU
   // by a kernel of the device's own. The judge compares repeated runs with them. Empty: not offered; the judge hashes shm outputs itself.
   std::vector<uint64_t> output_hashes;
-  bool used_graph = false;  // this run replayed a graph (RunRequest::graph)
+  bool used_graph = false;              // this run replayed a graph (RunRequest::graph)
+  std::vector<DeviceFinding> findings;  // of the virtual GPU's checks, by source line
 };
 
 // One timed side: repeated plan executions on rotating input sets, cold L2.

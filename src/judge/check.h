@@ -34,6 +34,7 @@ struct Execution {
   TrialSpec spec;
   Outcome outcome;
   bool used_graph = false;
+  std::vector<DeviceFinding> findings;
   Fingerprint fingerprint;  // the rest only when the outcome is ok
   std::vector<OutputComparison> comparisons;
 };

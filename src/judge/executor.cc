@@ -70,6 +70,7 @@ Result<Execution> TrialExecutor::execute(const Trial& trial, const ExecutionOpti
   execution.spec = trial.spec;
   execution.outcome = run.outcome;
   execution.used_graph = run.used_graph;
+  execution.findings = run.findings;
   if (!run.outcome.ok()) {
     // A time limit that the deadline shortened says nothing about the candidate.
     if (run.outcome.kind == OutcomeKind::timeout && deadline_.passed(clock_)) return deadline_error("a run ended");

@@ -438,6 +438,21 @@ TEST(Judge, DeviceThatOnlyHandsOutHandlesIsComparedByStatistics) {
   EXPECT_TRUE(check_failed(jitter.evaluate(), "deterministic"));
 }
 
+TEST(Judge, WhatTheVirtualGpuFindsRefusesACandidate) {
+  Bench bench(correct);
+  bench.device.device_info.kind = DeviceKind::virtual_gpu;
+  EXPECT_TRUE(check_held(bench.evaluate(), "sanitizer"));
+  DeviceFinding race;
+  race.kind = "race", race.message = "race: read of 4 bytes at shared address 0x400";
+  bench.device.findings = {race};
+  const Verdict verdict = bench.evaluate();
+  EXPECT_TRUE(check_failed(verdict, "sanitizer"));
+  EXPECT_FALSE(verdict.verified());
+  EXPECT_NE(verdict.why.find(race.message), std::string::npos) << verdict.why;
+  bench.device.device_info.kind = DeviceKind::cuda;
+  EXPECT_TRUE(find_check(bench.evaluate(), "sanitizer")->skipped);
+}
+
 TEST(Judge, AccumulatingIntoTheOutputShowsWhateverLayThere) {
   // Right only where the memory holds the usual pattern: replaces NaNs, adds to anything else.
   Bench bench([](KernelCall& call) {

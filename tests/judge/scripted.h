@@ -41,7 +41,8 @@ class KernelDevice : public Device {
   std::function<std::optional<Error>()> before_run;             // an error makes run() fail
   DeviceInfo device_info;
   bool measures = true, checksums = false, graphs = false;
-  bool ipc_outputs = false;  // outputs claim to be CUDA IPC: the judge cannot read them
+  std::vector<DeviceFinding> findings;  // of every run
+  bool ipc_outputs = false;             // outputs claim to be CUDA IPC: the judge cannot read them
   // What the test may look at.
   int runs = 0, timings = 0, trims = 0;
 
@@ -65,6 +66,7 @@ class KernelDevice : public Device {
     RunResult result;
     result.outcome = kernel_(call);
     result.used_graph = call.graph;
+    result.findings = findings;
     if (result.outcome.ok()) publish(request.outputs, call.outputs, result);
     return result;
   }

@@ -51,6 +51,9 @@ class ExecutedTest : public testing::Test {
     auto device = open_virtual_device({.threads = 2});
     ASSERT_TRUE(device.ok()) << device.error().message;
     device_ = std::move(*device);
+    auto sanitizer = open_virtual_device({.checks = DeviceChecks::full});
+    ASSERT_TRUE(sanitizer.ok()) << sanitizer.error().message;
+    sanitizer_ = std::move(*sanitizer);
   }
   void open_module(const std::string& text) {
     auto folder = TempDir::make("kernels-test-");
@@ -63,6 +66,16 @@ class ExecutedTest : public testing::Test {
     JudgePolicy policy;
     policy.time = false;
     auto verdict = Judge(*oracle_, *toolchain_, *device_).evaluate(candidate, policy, Deadline::in(system_clock(), Seconds(500)));
+    if (verdict.ok()) return std::move(*verdict);
+    ADD_FAILURE() << verdict.error().message << "\n" << verdict.error().detail;
+    return {};
+  }
+  // One run under every check of the virtual GPU.
+  Verdict judge_with_all_checks(const Candidate& candidate) {
+    JudgePolicy policy;
+    policy.time = false;
+    policy.trials = {{.seed = 1}};
+    auto verdict = Judge(*oracle_, *toolchain_, *sanitizer_).evaluate(candidate, policy, Deadline::in(system_clock(), Seconds(500)));
     if (verdict.ok()) return std::move(*verdict);
     ADD_FAILURE() << verdict.error().message << "\n" << verdict.error().detail;
     return {};
@@ -86,7 +99,7 @@ class ExecutedTest : public testing::Test {
   std::optional<TempDir> folder_;
   std::unique_ptr<Toolchain> toolchain_;
   std::unique_ptr<Oracle> oracle_;
-  std::unique_ptr<Device> device_;
+  std::unique_ptr<Device> device_, sanitizer_;
 };
 
 // The playbook's first candidate for a task, or one a few moves from it. `strategy` is what this case is here to execute: when the playbook
@@ -114,6 +127,9 @@ TEST_P(KernelTest, IsVerifiedOnTheVirtualGpu) {
                                   << to_string(verdict.outcome.kind) << " " << verdict.outcome.detail;
   EXPECT_EQ(verdict.device_kind, "virtual");
   EXPECT_GE(verdict.trials.size(), 8u) << "all distributions were tried";
+  const Verdict sanitized = judge_with_all_checks(candidate);
+  EXPECT_TRUE(sanitized.verified()) << sanitized.why;
+  for (const CheckEvidence& check : sanitized.checks) EXPECT_TRUE(check.passed) << check.name << ": " << check.detail;
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -11,6 +11,7 @@
 #include "device/shm.h"
 #include "device/virtual/plan_tensor_map.h"
 #include "device/virtual/time_model.h"
+#include "vgpu/observe/check.h"
 #include "vgpu/vgpu.h"
 
 namespace cutegen {
@@ -41,6 +42,22 @@ OutcomeKind outcome_of(const vgpu::Fault& fault) {
     case FaultKind::invalid_launch: return OutcomeKind::invalid_launch;
   }
   return OutcomeKind::launch_failure;
+}
+
+DeviceFinding finding_of(const vgpu::Fault& f) {
+  const auto text = [](const vgpu::Dim3& d) { return fmt::format("({},{},{})", d.x, d.y, d.z); };
+  DeviceFinding d;
+  d.kind = vgpu::to_string(f.kind), d.message = f.message;
+  d.kernel = f.kernel, d.file = f.file, d.inlined_at = f.inlined_at, d.line = static_cast<int>(f.line);
+  d.cta = text(f.cta), d.thread = text(f.thread);
+  d.buffer = f.buffer, d.address = f.address, d.distance = f.distance;
+  return d;
+}
+DeviceFinding finding_of(const vgpu::Finding& f) {
+  DeviceFinding d = finding_of(static_cast<const vgpu::Fault&>(f));
+  d.check = f.check, d.related = f.related, d.count = f.count;
+  if (const vgpu::CheckRecord* record = vgpu::find_check(f.check)) d.why = record->why, d.fix = record->fix;
+  return d;
 }
 
 vgpu::Dim3 dim3(const std::array<uint32_t, 3>& d) { return {d[0], d[1], d[2]}; }
@@ -81,7 +98,9 @@ class VirtualDevice : public Device {
     CUTEGEN_CHECK(map_tensors(b, request.inputs, b.inputs));
     CUTEGEN_CHECK(map_tensors(b, request.params, b.params));
     CUTEGEN_CHECK(make_outputs(b, request.outputs, request.poison, result.outputs));
-    CUTEGEN_TRY(const double ms, execute(*program, request.build->plan, b, request.poison, request.time_limit, false, result.outcome));
+    for (const uint64_t output : b.outs) b.memory.mark_undefined(output);
+    CUTEGEN_TRY(const double ms,
+                execute(*program, request.build->plan, b, request.poison, request.time_limit, &result.findings, result.outcome));
     (void)ms;
     if (!result.outcome.ok()) result.outputs.clear();
     return result;
@@ -99,7 +118,7 @@ class VirtualDevice : public Device {
     CUTEGEN_CHECK(map_tensors(b, request.input_sets[0], b.inputs));
     CUTEGEN_CHECK(map_tensors(b, request.params, b.params));
     CUTEGEN_CHECK(make_outputs(b, request.outputs, 0, outputs));
-    CUTEGEN_TRY(const double ms, execute(*program, request.build->plan, b, 0, request.time_limit, true, result.outcome));
+    CUTEGEN_TRY(const double ms, execute(*program, request.build->plan, b, 0, request.time_limit, nullptr, result.outcome));
     if (result.outcome.ok()) result.ms.assign(static_cast<size_t>(request.repeats), ms);
     return result;
   }
@@ -207,11 +226,16 @@ class VirtualDevice : public Device {
     return bytes;
   }
 
-  Result<double> execute(const vgpu::Program& program, const Plan& plan, Buffers& b, uint32_t poison, Seconds limit, bool count,
-                         Outcome& outcome) {
+  // With counters and without checks when `findings` is nullptr.
+  Result<double> execute(const vgpu::Program& program, const Plan& plan, Buffers& b, uint32_t poison, Seconds limit,
+                         std::vector<DeviceFinding>* findings, Outcome& outcome) {
+    const bool count = findings == nullptr;
     if (plan.workspace_bytes > 0) {
       b.workspace = b.memory.allocate("workspace", plan.workspace_bytes);
-      if (!plan.workspace_zeroed) fill(b.memory.host(b.workspace), plan.workspace_bytes, poison);
+      if (!plan.workspace_zeroed) {
+        fill(b.memory.host(b.workspace), plan.workspace_bytes, poison);
+        if (findings != nullptr) b.memory.mark_undefined(b.workspace);
+      }
       b.total_bytes += plan.workspace_bytes;
     }
     const Deadline deadline = Deadline::in(system_clock(), limit);
@@ -225,8 +249,13 @@ class VirtualDevice : public Device {
       vgpu::LaunchOptions options;
       options.threads = config_.threads;
       options.count = count;
+      options.checks = count ? vgpu::Checks::fast : static_cast<vgpu::Checks>(config_.checks);
       options.time_limit = std::max(deadline.left(system_clock()), Seconds(1e-3));
       const vgpu::LaunchResult r = vgpu::launch(program, b.memory, config, options);
+      if (findings != nullptr) {
+        if (r.fault) findings->push_back(finding_of(*r.fault));
+        for (const vgpu::Finding& f : r.findings) findings->push_back(finding_of(f));
+      }
       if (!r.ok()) return outcome = {outcome_of(*r.fault), r.fault->message}, 0.0;
       if (count) ms += predicted_ms(r.counters, config.grid.count(), config.block.count(), b.total_bytes);
     }

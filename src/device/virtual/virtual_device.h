@@ -10,8 +10,11 @@
 
 namespace cutegen {
 
+enum class DeviceChecks { fast, checked, full };  // vgpu::Checks
+
 struct VirtualDeviceConfig {
   int threads = 0;  // host threads; 0: all
+  DeviceChecks checks = DeviceChecks::checked;
 };
 
 // Always succeeds on a machine with POSIX shared memory.

@@ -7,6 +7,7 @@ extern const Check kPolicyCheck;
 extern const Check kCanariesCheck;
 extern const Check kInputsUnmodifiedCheck;
 extern const Check kOutputsWrittenCheck;
+extern const Check kSanitizerCheck;
 extern const Check kDeterministicCheck;
 extern const Check kStaleMemoryCheck;
 extern const Check kWorkspaceCheck;
@@ -16,7 +17,7 @@ extern const Check kFloorCheck;
 
 std::span<const Check* const> all_checks() {
   static const Check* const table[] = {
-      &kPolicyCheck,      &kCanariesCheck,  &kInputsUnmodifiedCheck, &kOutputsWrittenCheck, &kDeterministicCheck,
+      &kPolicyCheck,      &kCanariesCheck,  &kInputsUnmodifiedCheck, &kOutputsWrittenCheck, &kSanitizerCheck, &kDeterministicCheck,
       &kStaleMemoryCheck, &kWorkspaceCheck, &kNotConstantCheck,      &kGraphReplayCheck,    &kFloorCheck,
   };
   return table;

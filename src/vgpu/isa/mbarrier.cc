@@ -38,7 +38,7 @@ void observe_each(Warp& w, const Inst& in, int address, u32 mask, Event event) {
 }
 void must_arrive(Warp& w, Mbarrier& b, u32 count, int lane) {
   if (!b.arrive(count))
-    w.port->fault(FaultKind::barrier_divergence,
+    w.port->fault(FaultKind::mbarrier_misuse,
                   fmt::format("mbarrier: {} arrivals, but the phase waits for {} (initialised with {})", count, b.pending(), b.initial()),
                   static_cast<u32>(lane));
 }
@@ -53,7 +53,7 @@ void arrive(Warp& w, const Inst& in, u32 mask) {
     if (Expect) b.expect(static_cast<s32>(n));
     const u32 count = Expect ? 1 : n;
     if (!Complete && count >= b.pending())
-      w.port->fault(FaultKind::barrier_divergence, "mbarrier: an arrival with .noComplete would complete the phase", static_cast<u32>(i));
+      w.port->fault(FaultKind::mbarrier_misuse, "mbarrier: an arrival with .noComplete would complete the phase", static_cast<u32>(i));
     if (Drop) b = Mbarrier((b.word() & ~(0xfffffull << 20)) | (u64{b.initial() - count} << 20));
     must_arrive(w, b, count, i);
     if (in.op[0] != kAbsent) w.lanes<u64>(in.op[0])[i] = before;

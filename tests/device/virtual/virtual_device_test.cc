@@ -115,6 +115,24 @@ TEST_F(VirtualDeviceTest, ReportsAnOverrun) {
   EXPECT_TRUE(r->outputs.empty());
 }
 
+TEST_F(VirtualDeviceTest, FindsReadsOfAnOutputThatNobodyWrote) {  // y = 2x + y
+  auto r = device->run(request(axpy(kElements)));
+  ASSERT_TRUE(r.ok());
+  EXPECT_TRUE(r->outcome.ok()) << "the run goes on";
+  ASSERT_EQ(r->findings.size(), 1u);
+  EXPECT_EQ(r->findings[0].kind, "uninitialised");
+  EXPECT_EQ(r->findings[0].check, "uninitialised-memory");
+  EXPECT_EQ(r->findings[0].buffer, "y");
+  EXPECT_EQ(r->findings[0].line, 8);
+  EXPECT_EQ(r->findings[0].thread, "(0,0,0)");
+  EXPECT_FALSE(r->findings[0].fix.empty());
+  auto opened = open_virtual_device({.checks = DeviceChecks::fast});
+  ASSERT_TRUE(opened.ok());
+  auto fast = (*opened)->run(request(axpy(kElements)));
+  ASSERT_TRUE(fast.ok());
+  EXPECT_TRUE(fast->findings.empty());
+}
+
 TEST_F(VirtualDeviceTest, ReportsAWriteToAnInput) {
   auto r = device->run(request(axpy(kElements, true)));
   ASSERT_TRUE(r.ok());

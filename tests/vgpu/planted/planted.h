@@ -1,5 +1,5 @@
-// Kernels with one bug each, and the same kernels repaired: what depends on `Repaired` is the whole difference. The statement that the virtual
-// GPU must name is marked with "BUG name". build.sh makes the .ptx files.
+// Kernels with one bug each, and the same kernels repaired: what depends on `Repaired` is the whole difference. The statement that the
+// virtual GPU must name is marked with "BUG name". build.sh makes the .ptx files.
 //
 // All take the same arguments: 4 KB of zeros (not writable), an output and a workspace of 64 KB that nobody has written, counters that are
 // zero, and a buffer that has been freed.
@@ -10,8 +10,8 @@
 #define PLANTED(name)      \
   template <bool Repaired> \
   __global__ void name(const float* in, float* out, float* work, int* zeros, float* freed)
-#define TWINS(name)                                                                      \
-  template __global__ void name<false>(const float*, float*, float*, int*, float*);      \
+#define TWINS(name)                                                                 \
+  template __global__ void name<false>(const float*, float*, float*, int*, float*); \
   template __global__ void name<true>(const float*, float*, float*, int*, float*);
 
 __device__ __forceinline__ uint32_t smem(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }

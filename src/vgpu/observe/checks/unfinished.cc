@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "vgpu/observe/checks/list.h"
+#include "vgpu/observe/traits.h"
 
 namespace cutegen::vgpu {
 namespace {
@@ -72,7 +73,11 @@ class Unfinished : public Check {
 }  // namespace
 
 CheckEntry unfinished_check() {
-  return {{&kRecord}, [](const CheckContext& c) -> std::unique_ptr<Observer> { return std::make_unique<Unfinished>(c); }};
+  return {{&kRecord}, [](const CheckContext& c) -> std::unique_ptr<Observer> {
+            for (const PcInfo& pc : c.image.pcs)
+              if (traits_of(pc.opcode).asynchronous) return std::make_unique<Unfinished>(c);
+            return nullptr;
+          }};
 }
 
 }  // namespace cutegen::vgpu

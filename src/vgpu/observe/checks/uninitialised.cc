@@ -27,6 +27,7 @@ struct CtaBytes {
   WrittenBytes shared, local;  // by shared address; by thread, then offset
 };
 
+// Whether all lanes touch consecutive elements.
 bool contiguous(const MemoryEvent& e) {
   if (e.mask != ~0u) return false;
   u64 differs = 0;
@@ -85,7 +86,7 @@ class Uninitialised : public Check {
     if (r.space == Space::global)
       global_range(*op.warp, op.pc, op.lane, r.access, r.address, r.bytes);
     else if (r.cta != nullptr)
-      shared_range(*op.warp, op.pc, op.lane, r.access, state(r.cta), *r.cta, r.address & 0xffffff, r.bytes);
+      shared_range(*op.warp, op.pc, op.lane, r.access, state(r.cta), *r.cta, r.address & 0xffffff, r.bytes, r.bytes);
   }
   void async_end(u64 id, const SyncObject&) override { pending_.erase(id); }
 
@@ -125,7 +126,7 @@ class Uninitialised : public Check {
                   fmt::format("read of {} bytes at {:#x}: byte {} of '{}' ({} bytes) has never been written", stride != 0 ? stride : bytes,
                               base_ + missing, missing, buffer_->name, buffer_->bytes),
                   lane, base_ + missing, buffer_->name});
-        written_->set(missing, 1);
+        written_->set(offset, bytes);  // once is enough
       }
     }
     if (access != Access::load) written_->set(offset, bytes);
@@ -134,7 +135,9 @@ class Uninitialised : public Check {
   void shared(const MemoryEvent& e, u64 window) {
     const InstTraits& t = traits_[e.inst.id];
     const Access access = t.mbarrier ? Access::store : e.access;  // another check looks after mbarriers
-    for (u32 m = e.mask; m != 0; m &= m - 1) {
+    const bool together = contiguous(e);                          // one range instead of 32
+    const u32 first = e.mask & (~e.mask + 1), bytes = together ? e.bytes * kLanes : e.bytes;
+    for (u32 m = together ? first : e.mask; m != 0; m &= m - 1) {
       const auto lane = static_cast<u32>(std::countr_zero(m));
       const u64 a = e.addresses[lane] - window, rank = a >> kRankShift, offset = a & ((1u << kRankShift) - 1);
       const Cta* cta = e.warp.cta;
@@ -142,19 +145,21 @@ class Uninitialised : public Check {
         if (rank - 1 >= cta->peers->size()) return;
         cta = (*cta->peers)[rank - 1];
       }
-      shared_range(e.warp, e.inst.id, lane, access, state(cta), *cta, offset, e.bytes);
+      shared_range(e.warp, e.inst.id, lane, access, state(cta), *cta, offset, bytes, e.bytes);
     }
   }
-  void shared_range(const Warp& w, u32 pc, u32 lane, Access access, CtaBytes& state, const Cta& cta, u64 offset, u64 bytes) {
+  // `stride`: bytes of one lane; `bytes` may be those of several that follow `lane`.
+  void shared_range(const Warp& w, u32 pc, u32 lane, Access access, CtaBytes& state, const Cta& cta, u64 offset, u64 bytes, u64 stride) {
     if (offset < kSharedStart || offset + bytes > cta.shared_end) return;
     if (access != Access::store) {
       if (const u64 missing = state.shared.first_missing(offset, bytes); missing < offset + bytes) {
+        lane += static_cast<u32>((missing - offset) / stride);
         log_.add(w, pc,
                  {&kRecord,
-                  fmt::format("read of {} bytes at shared address {:#x}: byte {} of shared memory has never been written", bytes, offset,
-                              missing - kSharedStart),
-                  lane, offset, "shared"});
-        state.shared.set(missing, 1);
+                  fmt::format("read of {} bytes at shared address {:#x}: byte {} of shared memory has never been written", stride,
+                              offset + (missing - offset) / stride * stride, missing - kSharedStart),
+                  lane, missing, "shared"});
+        state.shared.set(offset, bytes);
       }
     }
     if (access != Access::load) state.shared.set(offset, bytes);

@@ -8,6 +8,7 @@
 namespace cutegen::vgpu {
 namespace {
 
+constexpr size_t kMaxReaders = 64;  // of one word; a counter of the whole grid has more, and the oldest are forgotten
 constexpr u32 kOffsetMask = (1u << kRankShift) - 1;
 
 std::string text(const Dim3& d) { return fmt::format("({},{},{})", d.x, d.y, d.z); }
@@ -50,7 +51,7 @@ void Ordering::access(const MemoryEvent& e) {
   const InstTraits& t = traits_[e.inst.id];
   if (t.asynchronous || t.read_only || e.space == Space::local || e.space == Space::constant || e.space == Space::param) return;
   WarpOrder& w = order(e.warp);
-  AccessInfo info{w.actor(), w.now(), e.inst.id, t.strong || (t.mbarrier && !t.mbarrier_init), false, false};
+  AccessInfo info{w.actor(), w.now(), e.inst.id, t.strong || (t.mbarrier && !t.mbarrier_init), false, false, e.access != Access::load};
   const Shadow* interned = nullptr;
   Agent agent{e.warp, info};
   agent.own_actor = w.actor(), agent.event = &e;
@@ -92,12 +93,34 @@ bool Ordering::happened_before(const Agent& a, const AccessInfo& info, u32 lane)
   return a.known != nullptr && info.time <= a.known->time(info.actor, lane);
 }
 
+void Ordering::compare_with_readers(const Agent& agent, const Where& where, const Cell& cell, bool only_writes, bool later_writes) {
+  const auto one = [&](u32 info, u32 lane) {
+    const bool writes = where.shadow->info(info).writes;
+    if (writes || !only_writes) compare(agent, where, access_ref(info, lane), writes, later_writes);
+  };
+  if ((cell.read & kList) != 0) {
+    for (const Readers::Reader& r : where.shadow->list(cell.read).readers)
+      for (u32 m = r.lanes; m != 0; m &= m - 1) one(r.info, static_cast<u32>(std::countr_zero(m)));
+  } else if (cell.read != 0) {
+    one(info_of(cell.read), lane_of(cell.read));
+  }
+}
+
 void Ordering::read(const Agent& agent, const Where& where, Cell& cell) {
   if (cell.write != 0) compare(agent, where, cell.write, true, false);
+  if (cell.read != 0 && !agent.access.strong) compare_with_readers(agent, where, cell, true, false);
+  remember(agent, where, cell);
+}
+
+// Adds to the reads and synchronising accesses since the last ordinary write; those that happened before are covered by the new one.
+void Ordering::remember(const Agent& agent, const Where& where, Cell& cell) {
   const AccessRef self = access_ref(agent.info, agent.lane);
   Shadow& shadow = *where.shadow;
   if (cell.read == self) return;
-  const auto superseded = [&](u32 info, u32 lane) { return happened_before(agent, shadow.info(info), lane); };
+  const auto superseded = [&](u32 index, u32 lane) {
+    const AccessInfo& info = shadow.info(index);
+    return info.strong == agent.access.strong && info.writes <= agent.access.writes && happened_before(agent, info, lane);
+  };
   if (cell.read == 0 || ((cell.read & kList) == 0 && superseded(info_of(cell.read), lane_of(cell.read)))) {
     cell.read = self;
     return;
@@ -118,19 +141,16 @@ void Ordering::read(const Agent& agent, const Where& where, Cell& cell) {
       if (!superseded(r.info, static_cast<u32>(std::countr_zero(m)))) return false;
     return true;
   });
+  if (readers.size() >= kMaxReaders) readers.erase(readers.begin());
   readers.push_back({agent.info, 1u << agent.lane});
 }
 
+// A synchronising write does not race with its like, so it leaves the last ordinary write in place.
 void Ordering::write(const Agent& agent, const Where& where, Cell& cell) {
   if (cell.write != 0) compare(agent, where, cell.write, true, true);
-  if ((cell.read & kList) != 0) {
-    for (const Readers::Reader& r : where.shadow->list(cell.read).readers)
-      for (u32 m = r.lanes; m != 0; m &= m - 1)
-        compare(agent, where, access_ref(r.info, static_cast<u32>(std::countr_zero(m))), false, true);
-    where.shadow->free_list(cell.read);
-  } else if (cell.read != 0) {
-    compare(agent, where, cell.read, false, true);
-  }
+  if (cell.read != 0) compare_with_readers(agent, where, cell, false, true);
+  if (agent.access.strong) return remember(agent, where, cell);
+  if ((cell.read & kList) != 0) where.shadow->free_list(cell.read);
   cell.write = access_ref(agent.info, agent.lane);
   cell.read = 0;
 }

@@ -7,8 +7,9 @@ namespace cutegen::vgpu {
 namespace {
 
 // Operations of one kind by one warp are a stream. Those of cp.async end in order for each lane.
+constexpr int kWgmma = 0;
 int kind_of(std::string_view opcode) {
-  if (opcode.starts_with("wgmma")) return 0;
+  if (opcode.starts_with("wgmma")) return kWgmma;
   if (opcode.starts_with("cp.async.bulk") || opcode.starts_with("cp.reduce")) return 1;
   if (opcode.starts_with("cp.async")) return 2;
   return 3;
@@ -46,6 +47,8 @@ void Ordering::cta_end(const Cta& cta) {
     streams_.erase(streams_.lower_bound({w.actor(), 0}), streams_.lower_bound({w.actor() + 1, 0}));
   ctas_.erase(&cta);
   std::erase_if(addresses_, [&](const auto& a) { return a.first.second == &cta; });
+  std::erase_if(groups_, [&](const auto& g) { return g.first.first == &cta; });
+  std::erase_if(operations_, [&](const auto& o) { return o.second.warp->cta == &cta; });
   last_cta_ = nullptr;
   if (global_.full()) global_.forget();
 }
@@ -53,7 +56,7 @@ void Ordering::cta_end(const Cta& cta) {
 void Ordering::instruction(const Warp& w, const Inst& in, u32 mask) {
   const InstTraits& t = traits_[in.id];
   if (mask == 0) return;
-  if (t.fence) order(w).fence(mask, t.scope == Scope::cta);
+  if (t.fence || t.init_fence) order(w).fence(mask, t.fence && t.scope == Scope::cta);  // the latter orders more here than it says
   if (t.proxy_fence) order(w).proxy_fence(mask);
   if (t.proxy_fence || t.init_fence) fence_initialisations(w, mask);
 }
@@ -100,7 +103,10 @@ void Ordering::release(const Warp& w, u32 mask, const SyncObject& s) {
   switch (s.kind) {
     case SyncObject::Kind::named_barrier: return gather(w, mask, order(s.cta).barriers[s.id]);
     case SyncObject::Kind::cluster_barrier:
-      if (!traits_[w.pc].cluster_arrive_relaxed) {
+      if (traits_[w.pc].cluster_arrive_relaxed) {
+        bool cta_only = false;  // lanes that executed a fence before still release what came before it
+        order(w).publish_marks(mask, order(s.cta).cluster_barriers[s.id].gathering, cta_only);
+      } else {
         gather(w, mask, order(s.cta).cluster_barriers[s.id]);
         fence_initialisations(w, mask);
       }
@@ -135,7 +141,10 @@ void Ordering::acquire(const Warp& w, u32 mask, const SyncObject& s) {
       return order(w).learn(mask, o.known, o.fenced);
     }
     case SyncObject::Kind::async_group:
-      if (const auto g = groups_.find(s.id); g != groups_.end()) learn(w, mask, g->second);
+      if (const auto g = groups_.find({s.cta, s.id}); g != groups_.end()) {
+        learn(w, mask, g->second);
+        groups_.erase(g);
+      }
       return;
     case SyncObject::Kind::address: return;
   }
@@ -176,11 +185,17 @@ void Ordering::synchronise(const MemoryEvent& e, const InstTraits& t, u32 lane) 
 }
 
 Ordering::Stream& Ordering::stream(const Warp& w, u32 pc) {
-  Stream& s = streams_[{order(w).actor(), kind_of(image_.pcs[pc].opcode)}];
-  if (s.actor == 0) {
-    s.actor = static_cast<u32>(actors_.size());
-    actors_.push_back({static_cast<const CtaState&>(*w.cta).id, w.index});
+  const int kind = kind_of(image_.pcs[pc].opcode);
+  Stream& s = streams_[{order(w).actor(), kind}];
+  if (s.actor != 0) return s;
+  // wgmma is one operation of four warps: who waits for its own part has waited for all.
+  const u32 leader = kind == kWgmma ? w.index / 4 * 4 : w.index;
+  Stream& first = streams_[{order(w.cta).warps[leader].actor(), kind}];
+  if (first.actor == 0) {
+    first.actor = static_cast<u32>(actors_.size());
+    actors_.push_back({static_cast<const CtaState&>(*w.cta).id, leader});
   }
+  s.actor = first.actor;
   return s;
 }
 
@@ -208,7 +223,7 @@ void Ordering::async_range(u64 id, const AsyncRange& r) {
     if (r.cta == nullptr) return;
     where = {&order(r.cta).shared, r.cta, nullptr, r.address & ((1u << kRankShift) - 1)};
   }
-  AccessInfo info{op.actor, op.time, op.pc, r.access == Access::atomic, true, op.async_proxy};
+  AccessInfo info{op.actor, op.time, op.pc, r.access == Access::atomic, true, op.async_proxy, r.access != Access::load};
   Agent agent{*op.warp, info};
   agent.info = where.shadow->intern(info);
   agent.lane = op.slot, agent.own_actor = op.issuer, agent.own_lane = op.lane, agent.reporter = op.lane;
@@ -226,13 +241,13 @@ void Ordering::async_end(u64 id, const SyncObject& s) {
     settle(o, *s.cta, s.id);
     const auto init = order(s.cta).initialised.find(s.id);
     if (op.async_proxy && init != order(s.cta).initialised.end() && !init->second.fenced) {
-      const AccessInfo info{op.actor, op.time, op.pc, true, true, true};
+      const AccessInfo info{op.actor, op.time, op.pc, true, true, true, true};
       Agent agent{*op.warp, info};
       agent.lane = op.slot, agent.own_actor = op.issuer, agent.own_lane = agent.reporter = op.lane;
       report(agent, {&order(s.cta).shared, s.cta, nullptr, s.id}, init->second.info, init->second.lane, true, true, true);
     }
   } else {
-    Object& o = groups_[s.id];
+    Object& o = groups_[{s.cta, s.id}];
     o.gathering.known.raise(op.actor, 1u << op.slot, op.time);
     o.closed = false;
   }

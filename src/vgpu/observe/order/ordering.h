@@ -87,6 +87,8 @@ class Ordering : public Check {
   void touch(const Agent& agent, const Where& where, u64 bytes, bool reads, bool writes);
   void read(const Agent& agent, const Where& where, Cell& cell);
   void write(const Agent& agent, const Where& where, Cell& cell);
+  void compare_with_readers(const Agent& agent, const Where& where, const Cell& cell, bool only_writes, bool later_writes);
+  void remember(const Agent& agent, const Where& where, Cell& cell);
   bool happened_before(const Agent& agent, const AccessInfo& info, u32 lane) const;
   void compare(const Agent& agent, const Where& where, AccessRef earlier, bool earlier_writes, bool later_writes);
   bool writes_the_same(const Agent& agent, const Where& where, const AccessInfo& earlier, u32 earlier_lane) const;
@@ -114,7 +116,7 @@ class Ordering : public Check {
   std::map<std::pair<u64, const Cta*>, Object> addresses_;  // synchronisation through memory; CTA: what only that CTA may rely on
   std::map<std::pair<u32, int>, Stream> streams_;           // by issuing warp and kind
   std::unordered_map<u64, Operation> operations_;           // started, not ended
-  std::unordered_map<u64, Object> groups_;                  // by number of the group
+  std::map<std::pair<const Cta*, u64>, Object> groups_;     // of asynchronous operations, until they are waited for
   Joint warp_joint_;
   struct Seen {
     u64 count = 0;

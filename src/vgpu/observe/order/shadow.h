@@ -1,5 +1,6 @@
-// The last accesses to every word of a memory: one write, and the reads since that are not ordered among themselves. Eight bytes for four
-// bytes of memory that was touched; words that are accessed by halves or bytes are told apart byte by byte.
+// The last accesses to every word of a memory: one ordinary write, and the reads and synchronising accesses since that are not ordered
+// among themselves. Eight bytes for four bytes of memory that was touched; words that are accessed by halves or bytes are told apart byte
+// by byte.
 #pragma once
 
 #include <array>
@@ -17,6 +18,7 @@ struct AccessInfo {
   bool strong = false;  // atomic or otherwise synchronising: does not race with its like
   bool asynchronous = false;
   bool async_proxy = false;
+  bool writes = false;
 };
 
 // An AccessInfo of a table with a lane; 0: none.
