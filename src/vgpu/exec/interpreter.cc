@@ -112,6 +112,7 @@ Interpreter::Next Interpreter::control(size_t index, const Inst& in, u32 mask) {
       ++f.pc;
       return Next::go_on;
     case Kind::async:
+      if (mask != 0 && in.completion == Completion::matrix_group && meets_warpgroup(in)) return wait_for_warpgroup(index, mask);
       if (mask != 0) unit_.async_.run(warp_, port_, in, mask);
       ++f.pc;
       return Next::go_on;
@@ -221,6 +222,7 @@ Interpreter::Next Interpreter::end_lanes(size_t index, u32 lanes) {
   leave_joins(join, -1, lanes);
   for (Fragment& f : warp_.fragments)  // those who wait for the lanes that ended may try again
     if (f.wait == Fragment::Wait::members) f.wait = Fragment::Wait::none;
+  if (warp_.live() == 0) release_warpgroup();
   check_barriers();
   return Next::switch_fragment;
 }
@@ -315,6 +317,48 @@ Interpreter::Next Interpreter::collective(size_t index, const Inst& in, u32 mask
   }
   ++f.pc;
   return Next::go_on;
+}
+
+// wgmma is one instruction of four warps (PTX ISA 9.7.15.5.2): it begins when the last of them has come to it, and has ended for none
+// before it has for all. So warps meet at the first wgmma of each group, where each may read what any of them wrote, and at the wait,
+// behind which each may overwrite what any of them reads.
+bool Interpreter::meets_warpgroup(const Inst& in) {
+  switch (in.async) {
+    case Async::issue: warp_.wgmma_in_flight = true; return !std::exchange(warp_.in_wgmma_group, true);
+    case Async::wait: return warp_.wgmma_in_flight && (warp_.wgmma_in_flight = in.op[0] != 0, true);
+    default: warp_.in_wgmma_group = false; return false;
+  }
+}
+
+Interpreter::Next Interpreter::wait_for_warpgroup(size_t index, u32 mask) {
+  Fragment& f = warp_.fragments[index];
+  f.wait = Fragment::Wait::warpgroup;
+  f.members = mask;
+  release_warpgroup();
+  return f.wait == Fragment::Wait::none ? Next::go_on : Next::switch_fragment;
+}
+
+// When all of the four warps that live wait for each other: executes what each has come to.
+void Interpreter::release_warpgroup() {
+  constexpr u32 kWarps = 4;
+  const size_t first = warp_.index / kWarps * kWarps, end = std::min(first + kWarps, cta_.warps.size());
+  std::array<Fragment*, kWarps> waiting{};
+  for (size_t i = first; i < end; ++i) {
+    for (Fragment& f : cta_.warps[i].fragments)
+      if (f.wait == Fragment::Wait::warpgroup) waiting[i - first] = &f;
+    if (waiting[i - first] == nullptr && cta_.warps[i].live() != 0) return;
+  }
+  for (size_t i = first; i < end; ++i) {
+    Fragment* f = waiting[i - first];
+    if (f == nullptr) continue;
+    WarpState& w = cta_.warps[i];
+    const Inst& in = code_[f->pc];
+    unit_.current_ = &w, w.pc = in.id, w.port = &port_;  // where faults are reported
+    unit_.async_.run(w, port_, in, f->members);
+    f->wait = Fragment::Wait::none;
+    ++f->pc;
+  }
+  unit_.current_ = &warp_;
 }
 
 u32 CtaState::live_warps() const {

@@ -22,6 +22,9 @@ class Interpreter {
   Next join(size_t index);
   Next end_lanes(size_t index, u32 lanes);
   Next return_lanes(size_t index, u32 lanes);
+  bool meets_warpgroup(const Inst& in);
+  Next wait_for_warpgroup(size_t index, u32 mask);
+  void release_warpgroup();
   Next collective(size_t index, const Inst& in, u32 mask);
   void run_collective(const Inst& in, u32 mask);
   void run_other_groups(const Inst& in, u32 lanes, u32 here);

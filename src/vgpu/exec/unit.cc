@@ -209,7 +209,8 @@ void Unit::report_deadlock(Port& port) {
     for (WarpState& w : cta.warps) {
       for (const Fragment& f : w.fragments) {
         if (shown == 0)
-          current_ = &w, current_cta_ = &cta, w.pc = f.wait == Fragment::Wait::none || f.wait == Fragment::Wait::members ? f.pc : f.pc - 1;
+          current_ = &w, current_cta_ = &cta,
+          w.pc = f.wait == Fragment::Wait::barrier || f.wait == Fragment::Wait::cluster ? f.pc - 1 : f.pc;
         if (++shown > 4) continue;
         const NamedBarrier& b = cta.barriers[f.barrier];
         if (f.wait == Fragment::Wait::barrier)
@@ -217,6 +218,8 @@ void Unit::report_deadlock(Port& port) {
                               b.expected != 0 ? b.expected : cta.live_warps() * kLanes);
         else if (f.wait == Fragment::Wait::cluster)
           what += fmt::format(" warp {} waits at the cluster barrier;", w.index);
+        else if (f.wait == Fragment::Wait::warpgroup)
+          what += fmt::format(" warp {} waits for its warpgroup to come to a wgmma or its wait;", w.index);
         else if (f.wait == Fragment::Wait::members)
           what += fmt::format(" lanes {:#010x} of warp {} wait for lanes that never come to the same instruction;", f.members, w.index);
         else

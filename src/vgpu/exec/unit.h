@@ -15,13 +15,13 @@ namespace cutegen::vgpu {
 
 // Lanes of a warp that share a pc. A warp starts as one fragment; a divergent branch splits one, reaching the join merges them.
 struct Fragment {
-  enum class Wait : uint8_t { none, barrier, cluster, members };
+  enum class Wait : uint8_t { none, barrier, cluster, members, warpgroup };
   u32 pc = 0;
   u32 mask = 0;
   s32 join = -1;  // innermost place where it must meet others
   Wait wait = Wait::none;
   u32 barrier = 0;        // waiting for this named barrier
-  u32 members = 0;        // waiting for these lanes to reach the same instruction
+  u32 members = 0;        // waiting for these lanes to reach the same instruction; of a warpgroup: the lanes that execute it
   u64 cluster_phase = 0;  // waiting for this phase of the cluster's barrier to end
 };
 
@@ -41,6 +41,8 @@ struct WarpState : Warp {
   u32 polls = 0;                      // of memory
   std::array<u64, 4> fingerprints{};  // of its registers at the last ones
   u64 cluster_arrivals = 0;           // phase of its last barrier.cluster.arrive
+  bool in_wgmma_group = false;        // has executed a wgmma since its last wgmma.commit_group
+  bool wgmma_in_flight = false;       // and since it waited for all of them
   std::unique_ptr<AsyncGroups> groups;  // made when somebody looks at them
   bool done() const { return fragments.empty(); }
 };

@@ -58,6 +58,8 @@ struct Case {
   Layout a, b;
   bool a_in_registers, half_accumulators, add;
   int scale_a, scale_b;
+  bool barrier = true;  // between the warps' stores to shared memory and the product; without it they overwrite them after the wait
+  bool late = false;    // LaunchOptions::late_async
 };
 
 std::string kernel(const Case& c, u64 desc_a, u64 desc_b) {
@@ -69,8 +71,9 @@ std::string kernel(const Case& c, u64 desc_a, u64 desc_b) {
   s += "ld.param.u64 %in, [pin]; ld.param.u64 %out, [pout]; ld.param.u64 %pa, [pa]; mov.u32 %r0, %tid.x; mov.u32 %r1, %r0;\nCOPY: "
        "mul.wide.u32 %t0, %r1, 4; add.u64 %t1, %in, %t0; ld.global.u32 %r2, [%t1]; mov.u32 %r3, smem; cvt.u32.u64 %r4, %t0; add.u32 %r3, "
        "%r3, %r4; st.shared.u32 [%r3], %r2; add.u32 %r1, %r1, 128; setp.lt.u32 %p0, %r1, 16384; @%p0 bra COPY;\n";
-  s += "fence.proxy.async.shared::cta; bar.sync 0; mov.u32 %r3, smem; shr.u32 %r3, %r3, 4; cvt.u64.u32 %t0, %r3; add.u64 %da, %t0, " +
-       std::to_string(desc_a) + "; add.u64 %db, %t0, " + std::to_string(desc_b) + ";\n";
+  s += "fence.proxy.async.shared::cta; " + std::string(c.barrier ? "bar.sync 0; " : "") +
+       "mov.u32 %r3, smem; shr.u32 %r3, %r3, 4; cvt.u64.u32 %t0, %r3; add.u64 %da, %t0, " + std::to_string(desc_a) +
+       "; add.u64 %db, %t0, " + std::to_string(desc_b) + ";\n";
   s += "mul.wide.u32 %t0, %r0, 512; add.u64 %out, %out, %t0; mul.wide.u32 %t0, %r0, 16; add.u64 %pa, %pa, %t0; ld.global.v4.u32 {%a0, %a1, "
        "%a2, %a3}, [%pa];\n";
   const std::string reg = c.half_accumulators ? "%d" : "%f";
@@ -86,6 +89,10 @@ std::string kernel(const Case& c, u64 desc_a, u64 desc_b) {
   if (c.format.transposes)
     s += (c.a_in_registers ? "" : std::string(", ") + (c.a.mn_major ? "1" : "0")) + ", " + (c.b.mn_major ? "1" : "0");
   s += ";\nwgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;\n";
+  if (!c.barrier)
+    s += "mov.u32 %r1, %r0; mov.u32 %r2, 0;\nCLEAR: shl.b32 %r4, %r1, 2; mov.u32 %r3, smem; add.u32 %r3, %r3, %r4; st.shared.u32 [%r3], "
+         "%r2; "
+         "add.u32 %r1, %r1, 128; setp.lt.u32 %p0, %r1, 16384; @%p0 bra CLEAR;\n";
   for (u32 i = 0; i < accumulators; ++i) s += "st.global.u32 [%out+" + std::to_string(4 * i) + "], " + reg + std::to_string(i) + ";\n";
   return s + "ret;\n}\n";
 }
@@ -137,7 +144,9 @@ void check(const Case& c) {
   LaunchConfig config;
   config.kernel = "t", config.block = {128}, config.dynamic_smem_bytes = kImage;
   config.arguments = pack_arguments(map(memory, "image", image), map(memory, "out", out), map(memory, "fragments", fragments));
-  const LaunchResult r = launch(**program, memory, config);
+  LaunchOptions options;
+  options.late_async = c.late;
+  const LaunchResult r = launch(**program, memory, config, options);
   ASSERT_TRUE(r.ok()) << r.fault->message;
   for (u32 row = 0; row < kM; ++row)
     for (u32 col = 0; col < c.n; ++col) {
@@ -176,6 +185,13 @@ TEST(Wgmma, ScalesAndHalfAccumulators) {
   check({kF16, 64, kKMajor[3], kKMajor[3], false, false, false, 1, 1});
   check({kBf16, 64, kKMajor[3], kKMajor[3], false, false, true, -1, 1});
   check({kTf32, 64, kKMajor[3], kKMajor[3], false, false, true, -1, -1});
+}
+// A and B are written and overwritten by all four warps, with nothing to wait at but wgmma itself.
+TEST(Wgmma, IsOneInstructionOfFourWarps) {
+  for (const bool late : {false, true}) {
+    check({kF16, 64, kKMajor[3], kKMajor[3], false, false, true, 1, 1, false, late});
+    check({kTf32, 64, kKMajor[0], kKMajor[0], false, false, true, 1, 1, false, late});
+  }
 }
 TEST(Wgmma, EveryWidth) {
   for (u32 n = 8; n <= 256; n += 8) check({kF16, n, kKMajor[3], kKMajor[3], false, false, true, 1, 1});
