@@ -23,11 +23,13 @@ struct ScanSum {
   __device__ __forceinline__ static U combine(U a, U b) { return a + b; }
 };
 
+// In double throughout: a part of the row whose product overflows a float may stand behind a zero, and 0 * inf would be NaN where the product
+// is 0.
 template <class T>
 struct ScanProduct {
-  using Value = T;
-  using Wide = detail::wide_t<T>;
-  __device__ static constexpr T neutral() { return T(1); }
+  using Value = detail::wide_t<T>;
+  using Wide = Value;
+  __device__ static constexpr Value neutral() { return Value(1); }
   template <class U>
   __device__ __forceinline__ static U combine(U a, U b) { return a * b; }
 };

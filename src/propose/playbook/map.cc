@@ -11,6 +11,8 @@
 namespace cutegen::playbook {
 namespace {
 
+constexpr int64_t kLarge = int64_t{1} << 25;  // elements: 128 MB of floats
+
 class MapMatch : public Match {
  public:
   static Result<std::unique_ptr<Match>> make(const MatchContext& context) {
@@ -20,17 +22,24 @@ class MapMatch : public Match {
   }
 
   Json default_config() const override {
-    // Measured (docs/playbook.md): one access a thread beats several at every size; the GPU hides latency with threads.
-    return {{"schema", "map"}, {"threads", 256}, {"vec", widest_}, {"unroll", 1}, {"loads", "streaming"}, {"stores", "streaming"}};
+    // Measured (docs/playbook.md): one access a thread beats several at every size, as the GPU hides latency with threads; small CTAs
+    // without cache hints are the faster ones where the tensors are larger than the L2.
+    const bool large = elements_ > kLarge;
+    return {{"schema", "map"},
+            {"threads", large ? 128 : 256},
+            {"vec", widest_},
+            {"unroll", 1},
+            {"loads", large ? "cached" : "streaming"},
+            {"stores", large ? "plain" : "streaming"}};
   }
 
   std::vector<Axis> axes(const Json&) const override {
     std::vector<Json> widths;  // no wider than the 16 bytes of one access
     if (widest_ > 1) widths.emplace_back(widest_ / 2);
     widths.emplace_back(widest_);
-    return {{"stores", {"streaming", "plain"}, "results that leave the L2 first against results that may stay there"},
+    return {{"loads", {"streaming", "cached"}, "whether operands that are read once pass by the L1"},
+            {"stores", {"streaming", "plain"}, "results that leave the L2 first against results that may stay there"},
             {"threads", {128, 256, 512, 1024}, "CTA size: scheduling granularity"},
-            {"loads", {"streaming", "cached"}, "whether operands that are read once pass by the L1"},
             {"unroll", {1, 2, 4, 8}, "independent accesses in flight a thread, against registers and tail waste"},
             {"vec", widths, "bytes an access"}};
   }

@@ -23,7 +23,7 @@ class ScanMatch : public Match {
     const int vec = best_vec_;
     if (column()) return {{"schema", "scan"}, {"strategy", "scan_column"}, {"threads", 128}, {"vec", vec}, {"unroll", 8}};
     // A tile no longer than the row, so that no thread of a short row is idle.
-    int threads = 256;
+    int threads = 128;  // measured (docs/playbook.md)
     while (threads > 32 && int64_t{threads / 2} * vec * 4 >= reduced()) threads /= 2;
     return {{"schema", "scan"}, {"strategy", "scan_row"}, {"threads", threads}, {"vec", vec}, {"unroll", 4}};
   }
@@ -36,7 +36,7 @@ class ScanMatch : public Match {
       return {{"unroll", {4, 8, 16}, "rows in flight a thread against registers"},
               {"threads", {32, 64, 128, 256}, "CTAs to spread over the SMs against CTA overhead"},
               {"vec", widths, "bytes an access against the number of threads"}};
-    return {{"threads", {128, 256, 512, 1024}, "rows in flight an SM against barriers a row"},
+    return {{"threads", {64, 128, 256, 512}, "rows in flight an SM against barriers a row"},
             {"unroll", {2, 4, 8}, "bytes in flight a thread against registers"},
             {"vec", widths, "bytes an access"}};
   }

@@ -3,7 +3,7 @@
 // Inputs:   x0 float32 [16, 4096]
 // Outputs:   float32 [16, 4096]
 // Strategy: reversed sum scan over 4096 of 16 rows, a CTA a row
-// Config:   strategy scan_row, threads 256, unroll 4, vec 4
+// Config:   strategy scan_row, threads 128, unroll 4, vec 4
 #include <cutegen/kernel.cuh>
 #include <cutegen/math.cuh>
 #include <cutegen/scan.cuh>
@@ -39,7 +39,7 @@ __device__ __forceinline__ Value term(Element const& e) {
   return static_cast<Value>(e.x0);
 }
 
-constexpr int kThreads = 256;
+constexpr int kThreads = 128;
 constexpr int kVec = 4;     // elements an access; divides kR
 constexpr int kUnroll = 4;  // accesses a thread and tile
 constexpr int kAccess = 32 * kVec;  // elements of one access of a warp
