@@ -61,7 +61,7 @@ TEST(Map, OperandsSayHowTheyAreRead) {
   const ValueRef sum = b.op("add", {b.op("add", {x, column}, s), b.op("mul", {row, b.op("t", {turned}, s)}, s)}, s);
   const auto match = match_of(map_schema(), testing::named(b.result({sum}), "mixed"));
   const std::string source = rendered(*match, match->default_config());
-  EXPECT_THAT(source, HasSubstr("cutegen::load<cutegen::Streaming, kVec, &Element::x0>"));
+  EXPECT_THAT(source, HasSubstr("cutegen::load<cutegen::Cached, kVec, &Element::x0>"));
   EXPECT_THAT(source, HasSubstr("cutegen::load<cutegen::Splat, kVec, &Element::x1>"));
   EXPECT_THAT(source, HasSubstr("cutegen::load<cutegen::Cached, kVec, &Element::x2>"));
   EXPECT_THAT(source, HasSubstr("cutegen::load<cutegen::Gather, kVec, &Element::x3>"));
@@ -107,7 +107,7 @@ TEST(Map, CacheHintsAreMoves) {
   const auto match = match_of(map_schema(), testing::relu({4096, 4096}));
   const Json base = match->default_config();
   EXPECT_THAT(rendered(*match, *match->with(base, "stores", "plain")), HasSubstr("cutegen::store<cutegen::Cached, kVec"));
-  EXPECT_THAT(rendered(*match, *match->with(base, "loads", "cached")), HasSubstr("cutegen::load<cutegen::Cached, kVec"));
+  EXPECT_THAT(rendered(*match, *match->with(base, "loads", "streaming")), HasSubstr("cutegen::load<cutegen::Streaming, kVec"));
 }
 
 TEST(Row, NoMoveLeavesMostOfTheGpuWithoutWork) {

@@ -22,24 +22,20 @@ class MapMatch : public Match {
   }
 
   Json default_config() const override {
-    // Measured (docs/playbook.md): one access a thread beats several at every size, as the GPU hides latency with threads; small CTAs
-    // without cache hints are the faster ones where the tensors are larger than the L2.
+    // Measured (docs/playbook.md): one access a thread beats several, as the GPU hides latency with threads, and loads through the L1 beat
+    // others, both at every size; small CTAs and plain stores are faster where the tensors are larger than the L2.
     const bool large = elements_ > kLarge;
-    return {{"schema", "map"},
-            {"threads", large ? 128 : 256},
-            {"vec", widest_},
-            {"unroll", 1},
-            {"loads", large ? "cached" : "streaming"},
-            {"stores", large ? "plain" : "streaming"}};
+    return {{"schema", "map"},   {"threads", large ? 128 : 256},           {"vec", widest_}, {"unroll", 1},
+            {"loads", "cached"}, {"stores", large ? "plain" : "streaming"}};
   }
 
   std::vector<Axis> axes(const Json&) const override {
     std::vector<Json> widths;  // no wider than the 16 bytes of one access
     if (widest_ > 1) widths.emplace_back(widest_ / 2);
     widths.emplace_back(widest_);
-    return {{"loads", {"streaming", "cached"}, "whether operands that are read once pass by the L1"},
-            {"stores", {"streaming", "plain"}, "results that leave the L2 first against results that may stay there"},
+    return {{"stores", {"streaming", "plain"}, "results that leave the L2 first against results that may stay there"},
             {"threads", {128, 256, 512, 1024}, "CTA size: scheduling granularity"},
+            {"loads", {"streaming", "cached"}, "whether operands that are read once pass by the L1"},
             {"unroll", {1, 2, 4, 8}, "independent accesses in flight a thread, against registers and tail waste"},
             {"vec", widths, "bytes an access"}};
   }

@@ -3,7 +3,7 @@
 // Inputs:   x0 float32 [4096], x1 float32 [4096, 4096]
 // Outputs:   float32 [4096, 4096]
 // Strategy: 1 fused pointwise operator over 16777216 elements in one pass, 1 x 4 elements a thread
-// Config:   loads streaming, stores streaming, threads 256, unroll 1, vec 4
+// Config:   loads cached, stores streaming, threads 256, unroll 1, vec 4
 #include <cutegen/kernel.cuh>
 #include <cutegen/math.cuh>
 #include <cutegen/tile.cuh>
@@ -58,7 +58,7 @@ extern "C" __global__ void __launch_bounds__(kThreads) k12_diagonal(float const*
     CUTE_UNROLL
     for (int u = 0; u < kUnroll; ++u) {
       cutegen::load<cutegen::Splat, kVec, &Element::x0>(g_x0, k + u * kStep, e[u]);
-      cutegen::load<cutegen::Streaming, kVec, &Element::x1>(g_x1, k + u * kStep, e[u]);
+      cutegen::load<cutegen::Cached, kVec, &Element::x1>(g_x1, k + u * kStep, e[u]);
     }
     CUTE_UNROLL
     for (int u = 0; u < kUnroll; ++u) {
