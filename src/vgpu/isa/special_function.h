@@ -14,16 +14,18 @@
 
 namespace cutegen::vgpu::mufu {
 
-// u * u without the partial products below column 19, in units of 2^19; u has 17 bits.
+// u * u without the partial products below column 19, in units of 2^19; u has 17 bits, h are the upper 8. All products within h stay, but
+// for the lowest bit's square; of the others, bit i of u meets the bits of h from 9 - i on.
 VGPU_INLINE s32 truncated_square(u32 u) {
-  u32 sum = 0;
-  for (u32 i = 2; i < 17; ++i) {  // products of bit i with the bits above it, and with itself
-    const u32 lowest = i + 1 > 18 - i ? i + 1 : 18 - i;
-    const u32 above = lowest > 16 ? 0 : (u >> lowest) << lowest;
-    const u32 row = i <= 17 ? above >> (18 - i) : 0;
-    const u32 diagonal = 2 * i >= 19 ? 1u << (2 * i - 19) : 0;
-    sum += (u >> i) & 1 ? row + diagonal : 0;
-  }
+  const u32 h = u >> 9;
+  u32 sum = (h * h) >> 1;
+  sum += (0u - ((u >> 2) & 1)) & (h >> 7);
+  sum += (0u - ((u >> 3) & 1)) & (h >> 6);
+  sum += (0u - ((u >> 4) & 1)) & (h >> 5);
+  sum += (0u - ((u >> 5) & 1)) & (h >> 4);
+  sum += (0u - ((u >> 6) & 1)) & (h >> 3);
+  sum += (0u - ((u >> 7) & 1)) & (h >> 2);
+  sum += (0u - ((u >> 8) & 1)) & (h >> 1);
   return static_cast<s32>(sum);
 }
 VGPU_INLINE s64 interpolate(const Segment& c, u32 u) {
