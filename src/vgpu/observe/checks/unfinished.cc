@@ -34,7 +34,7 @@ class Unfinished : public Check {
     if (object.kind != SyncObject::Kind::async_group && object.kind != SyncObject::Kind::mbarrier) return;
     const auto found = ended_.find(key(object));
     if (found == ended_.end()) return;
-    for (const Operation& op : found->second) waited_.insert({op.warp, op.pc});
+    for (const Operation& op : found->second) waited_.insert(op.warp);
     ended_.erase(found);
   }
   void cta_end(const Cta& cta) override {
@@ -46,7 +46,7 @@ class Unfinished : public Check {
     for (auto& [id, op] : open_)
       if (ours(op)) report(op);
     std::erase_if(open_, [&](const auto& o) { return ours(o.second); });
-    std::erase_if(waited_, [&](const auto& w) { return w.first->cta == &cta; });
+    std::erase_if(waited_, [&](const auto& w) { return w->cta == &cta; });
   }
 
  private:
@@ -59,15 +59,15 @@ class Unfinished : public Check {
 
   void report(const Operation& op) {
     const std::string_view opcode = image_.pcs[op.pc].opcode;
-    // Pipelines leave the copies of the tiles after the last one behind, which does no harm: their thread waited for earlier ones.
+    // Pipelines leave the copies of the tiles after the last one behind, which does no harm: their warp has waited for earlier ones.
     const bool small = opcode.starts_with("cp.async") && !opcode.starts_with("cp.async.bulk");
-    if (small && waited_.count({op.warp, op.pc}) != 0) return;
+    if (small && waited_.count(op.warp) != 0) return;
     log_.add(*op.warp, op.pc,
              {&kRecord, fmt::format("{} has not been waited for at the end of its CTA", opcode.substr(0, 48)), op.lane, 0, {}});
   }
-  std::unordered_map<u64, Operation> open_;       // not yet part of a group or barrier
-  std::map<Key, std::vector<Operation>> ended_;   // by what they complete on
-  std::set<std::pair<const Warp*, u32>> waited_;  // copies that were waited for at least once, by pc
+  std::unordered_map<u64, Operation> open_;      // not yet part of a group or barrier
+  std::map<Key, std::vector<Operation>> ended_;  // by what they complete on
+  std::set<const Warp*> waited_;                 // that have waited for anything
 };
 
 }  // namespace

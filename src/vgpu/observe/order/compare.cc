@@ -165,8 +165,21 @@ void Ordering::compare(const Agent& agent, const Where& where, AccessRef ref, bo
     return report(agent, where, earlier, lane, earlier_writes, later_writes, true);
   }
   if (earlier.strong && agent.access.strong) return;
+  if (shared_by_warpgroup(agent, earlier, lane)) return;
   if (earlier_writes && later_writes && writes_the_same(agent, where, earlier, lane)) return;
   report(agent, where, earlier, lane, earlier_writes, later_writes, false);
+}
+
+// wgmma starts when all four warps have come to it, so tiles that they fill with cp.async, each waiting for its own copies, need no other
+// barrier (CuTe's wgmma_sm90 has none). The machine runs the warps one by one, so the clocks do not show it.
+bool Ordering::shared_by_warpgroup(const Agent& agent, const AccessInfo& earlier, u32 lane) const {
+  const auto is_product = [&](u32 pc) { return image_.pcs[pc].opcode.starts_with("wgmma"); };
+  const auto is_copy = [&](const AccessInfo& a) { return a.asynchronous && !a.async_proxy; };
+  const bool mixed = (is_product(earlier.pc) && is_copy(agent.access)) || (is_copy(earlier) && is_product(agent.access.pc));
+  if (!mixed) return false;
+  const Actor &a = actors_[earlier.actor], &b = actors_[agent.own_actor];
+  const bool same_lane = a.warp == b.warp && lane == agent.own_lane && is_copy(earlier);
+  return a.cta.x == b.cta.x && a.cta.y == b.cta.y && a.cta.z == b.cta.z && a.warp / 4 == b.warp / 4 && !same_lane;
 }
 
 // Two threads may both store the value that is there: that is untidy, but nobody can tell.

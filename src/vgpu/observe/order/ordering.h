@@ -91,6 +91,7 @@ class Ordering : public Check {
   void remember(const Agent& agent, const Where& where, Cell& cell);
   bool happened_before(const Agent& agent, const AccessInfo& info, u32 lane) const;
   void compare(const Agent& agent, const Where& where, AccessRef earlier, bool earlier_writes, bool later_writes);
+  bool shared_by_warpgroup(const Agent& agent, const AccessInfo& earlier, u32 lane) const;
   bool writes_the_same(const Agent& agent, const Where& where, const AccessInfo& earlier, u32 earlier_lane) const;
   void report(const Agent& agent, const Where& where, const AccessInfo& earlier, u32 lane, bool earlier_writes, bool later_writes,
               bool ordered);
