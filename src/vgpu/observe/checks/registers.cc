@@ -35,8 +35,9 @@ class Registers : public Check {
     std::vector<u32>& defined = defined_.try_emplace(&w, image_.maybe_undefined.size(), 0u).first->second;
     const u32 reading = use.reads.empty() || ignores_destination(w, in) ? 0 : mask;
     for (u32 r : use.reads) {
-      if ((reading & ~defined[r]) == 0) continue;
-      const auto lane = static_cast<u32>(std::countr_zero(reading & ~defined[r]));
+      const u32 missing = reading & looked_at(w, in, image_.maybe_undefined[r].slot) & ~defined[r];
+      if (missing == 0) continue;
+      const auto lane = static_cast<u32>(std::countr_zero(missing));
       log_.add(w, in.id,
                {&kRecord, fmt::format("register {} is read and has never been written", image_.maybe_undefined[r].name), lane, 0,
                 image_.maybe_undefined[r].name});
@@ -57,6 +58,12 @@ class Registers : public Check {
     for (u32 i = 0; i < image_.maybe_undefined.size(); ++i)
       if (std::find(refs.begin(), refs.end(), image_.maybe_undefined[i].slot) != refs.end()) found.push_back(i);
     return found;
+  }
+  // selp leaves the value that it does not choose alone.
+  u32 looked_at(const Warp& w, const Inst& in, Ref slot) const {
+    if (!image_.pcs[in.id].form->name.starts_with("selp.") || (in.op[3] & ~kNotRef) == slot) return ~0u;
+    const u32 chosen = w.predicate(in.op[3]);
+    return (in.op[1] == slot ? chosen : 0) | (in.op[2] == slot ? ~chosen : 0);
   }
   // wgmma with scale-d false does not add to its accumulators.
   bool ignores_destination(const Warp& w, const Inst& in) const {
