@@ -9,6 +9,7 @@
 
 #include "vgpu/exec/report.h"
 #include "vgpu/exec/unit.h"
+#include "vgpu/exec/watch.h"
 #include "vgpu/isa/registry.h"
 #include "vgpu/observe/check.h"
 #include "vgpu/observe/counters.h"
@@ -55,6 +56,7 @@ Fault invalid_launch(const std::string& kernel, const std::string& why) {
 struct Run {
   const Grid& grid;
   const LaunchOptions& options;
+  const Watch& watch;
   const Memory& memory;
   const Memory* module;
   const LaunchConfig& config;
@@ -145,6 +147,7 @@ class Residents {
     while (units_.size() < wanted_) {
       const u64 index = run_.next.fetch_add(1);
       if (index >= run_.units || index >= run_.first_fault.load()) return;
+      if (run_.watch.only && !run_.watch.only(index)) continue;
       units_.push_back(std::make_unique<Unit>(run_.grid, index));
       if (port_.observer != nullptr)
         for (const CtaState& cta : units_.back()->ctas()) port_.observer->cta_begin(cta);
@@ -194,6 +197,7 @@ void Run::work() {
   ObserverList observers;
   if (options.count) observers.add(&counter);
   for (const auto& check : checks) observers.add(check.get());
+  if (watch.observer != nullptr) observers.add(watch.observer);
   port.observer = observers.as_one();
   port.params = reinterpret_cast<const char*>(config.arguments.data());
   port.param_bytes = static_cast<u32>(config.arguments.size());
@@ -273,6 +277,11 @@ Result<std::optional<uint64_t>> parse_schedule(const std::string& text) {
 }
 
 LaunchResult launch(const Program& program, Memory& memory, const LaunchConfig& config, const LaunchOptions& options) {
+  return launch_watched(program, memory, config, options, {});
+}
+
+LaunchResult launch_watched(const Program& program, Memory& memory, const LaunchConfig& config, const LaunchOptions& options,
+                            const Watch& watch) {
   LaunchResult result;
   const Image* image = program.image(config.kernel);
   if (image == nullptr) {
@@ -303,9 +312,10 @@ LaunchResult launch(const Program& program, Memory& memory, const LaunchConfig& 
   const std::unique_ptr<Memory> module = ModuleVariables::open(*image->module, *image->layout, memory);
 
   const Deadline deadline = options.time_limit.count() > 0 ? Deadline::in(system_clock(), options.time_limit) : Deadline::never();
-  Run run{grid, options, memory, module.get(), config, deadline, config.grid.count() / grid.cluster.count(), {}, {}, {}, {}, {}, {}, {}};
+  Run run{grid, options, watch, memory, module.get(), config, deadline, config.grid.count() / grid.cluster.count(),
+          {},   {},      {},    {},     {},           {},     {}};
   run.first_fault = ~0ull;
-  const int workers = worker_count(*image, options, config.cooperative, run.units);
+  const int workers = watch.observer != nullptr || watch.only ? 1 : worker_count(*image, options, config.cooperative, run.units);
   run.busy_workers = workers;
   std::vector<std::thread> threads;
   for (int i = 1; i < workers; ++i) threads.emplace_back([&] { run.work(); });
