@@ -100,6 +100,10 @@ Result<Json> run(const vgpu::GpuProfile& gpu, const corpus::Case& c, const std::
   if (!f.ok()) return Error{Errc::invalid_input, c.name + ": " + f.fault->message, "", ""};
   Json j = json_of(f);
   j["name"] = c.name;
+  j["tensor_ops"] = f.work.tensor_ops;
+  // Two cases are the same when kernel code and launch are.
+  const vgpu::MachineCode& code_of = code.at(c.kernel);
+  j["identity"] = Json{c.kernel, c.grid, c.block, c.smem, code_of.instructions, code_of.registers, c.cluster}.dump();
   j["host_s"] = Seconds(system_clock().now() - begin).count();
   return j;
 }
