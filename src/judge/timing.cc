@@ -9,6 +9,7 @@
 #include "judge/room.h"
 #include "judge/stats.h"
 #include "task/analysis.h"
+#include "task/eager.h"
 
 namespace cutegen {
 namespace {
@@ -62,6 +63,7 @@ class Measurement {
   int rounds_ = 0;
   Outcome outcome_;
   ClockReading before_, after_;
+  std::string note_;  // of the device, on its times
 };
 
 int64_t total_bytes(const std::vector<TensorSpec>& specs) {
@@ -88,8 +90,12 @@ Result<TimingOutcome> Measurement::predict() {
   request_.warmup = 0;
   request_.repeats = 1;
   CUTEGEN_TRY(candidate_ms_, candidate_turn());
+  const auto eager = eager_seconds(oracle_.task(), rates_for(device_.info().name));
   for (const Baseline baseline : policy_.baselines) {
-    sides_.push_back({baseline, {}, "this device predicts times; a baseline is measured on a GPU"});
+    if (baseline == Baseline::eager && eager && outcome_.ok() && !candidate_ms_.empty())
+      sides_.push_back({baseline, {{{1e3 * *eager}, candidate_ms_}}, ""});
+    else
+      sides_.push_back({baseline, {}, "this device predicts times; this baseline is only measured on a GPU"});
   }
   return finish();
 }
@@ -163,6 +169,7 @@ Result<std::vector<double>> Measurement::candidate_turn() {
   if (!outcome_.ok()) return std::vector<double>{};
   if (candidate_ms_.empty()) before_ = result.before;
   after_ = result.after;
+  note_ = result.outcome.detail;
   // A time that is not a positive number is no time; the stage then ends without samples.
   std::erase_if(result.ms, [](double ms) { return !(ms > 0) || !std::isfinite(ms); });
   if (result.ms.empty()) outcome_ = {OutcomeKind::launch_failure, "the device reports no valid time"};
@@ -195,6 +202,7 @@ TimedAgainst Measurement::summary(const Side& side) const {
   std::vector<double> all;
   for (const PairedRound& round : side.rounds) all.insert(all.end(), round.baseline.begin(), round.baseline.end());
   against.samples = static_cast<int>(all.size());
+  if (!device_.measures_time()) against.note = note_;
   against.baseline_ms = median(std::move(all));
   against.speedup = bootstrap_ratio(side.rounds);
   return against;

@@ -86,7 +86,8 @@ std::string format_ms(double ms, bool measured) { return fmt::format("{:.4g} ms{
 std::string format_speedup(const TimedAgainst& against, bool measured) {
   if (against.samples == 0) return fmt::format("not known over {}: {}", to_string(against.baseline), against.note);
   return fmt::format("{:.3g}x [{:.3g}, {:.3g}] over {} ({:.4g} ms){}", against.speedup.ratio, against.speedup.low, against.speedup.high,
-                     to_string(against.baseline), against.baseline_ms, measured ? "" : " (predicted)");
+                     to_string(against.baseline), against.baseline_ms, measured ? "" : " (predicted)") +
+         (against.note.empty() ? "" : "; " + against.note);
 }
 
 const TimedAgainst* headline(const TimingEvidence& timing) {

@@ -558,7 +558,7 @@ TEST(Judge, FaultWhileBeingTimedMeansThatItDoesNotRun) {
   EXPECT_THAT(verdict.why, HasSubstr("illegal_address while being timed: replay 3"));
 }
 
-TEST(Judge, PredictedTimesAreMarkedAndHaveNoBaseline) {
+TEST(Judge, PredictedTimesAreMarkedAndHaveAPredictedBaseline) {
   Bench bench(correct);
   bench.device.measures = false;
   bench.device.device_info.kind = DeviceKind::virtual_gpu;
@@ -568,7 +568,12 @@ TEST(Judge, PredictedTimesAreMarkedAndHaveNoBaseline) {
   EXPECT_FALSE(verdict.timing->measured);
   EXPECT_EQ(bench.device.timings, 1);
   EXPECT_EQ(bench.oracle.baselines_timed, 0);
-  EXPECT_THAT(verdict.timing->against.at(0).note, HasSubstr("predicts"));
+  const TimedAgainst& eager = verdict.timing->against.at(0);
+  ASSERT_EQ(eager.baseline, Baseline::eager);
+  EXPECT_EQ(eager.samples, 1);
+  EXPECT_DOUBLE_EQ(eager.speedup.ratio, eager.baseline_ms / verdict.timing->candidate_ms);
+  for (size_t i = 1; i < verdict.timing->against.size(); ++i)
+    EXPECT_THAT(verdict.timing->against[i].note, HasSubstr("only measured on a GPU"));
   EXPECT_TRUE(find_check(verdict, "floor")->skipped);
 }
 

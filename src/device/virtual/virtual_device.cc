@@ -10,8 +10,8 @@
 #include "base/fs.h"
 #include "device/shm.h"
 #include "device/virtual/plan_tensor_map.h"
-#include "device/virtual/time_model.h"
 #include "vgpu/observe/check.h"
+#include "vgpu/time/predict.h"
 #include "vgpu/vgpu.h"
 
 namespace cutegen {
@@ -69,7 +69,6 @@ struct Buffers {
   std::vector<Shm> outputs;
   std::vector<uint64_t> inputs, params, outs;
   uint64_t workspace = 0;
-  uint64_t total_bytes = 0;
 };
 
 class VirtualDevice : public Device {
@@ -99,27 +98,26 @@ class VirtualDevice : public Device {
     CUTEGEN_CHECK(map_tensors(b, request.params, b.params));
     CUTEGEN_CHECK(make_outputs(b, request.outputs, request.poison, result.outputs));
     for (const uint64_t output : b.outs) b.memory.mark_undefined(output);
-    CUTEGEN_TRY(const double ms,
-                execute(*program, request.build->plan, b, request.poison, request.time_limit, &result.findings, result.outcome));
-    (void)ms;
+    CUTEGEN_CHECK(execute(*program, request.build->plan, b, request.poison, request.time_limit, result.findings, result.outcome));
     if (!result.outcome.ok()) result.outputs.clear();
     return result;
   }
 
-  // One execution with counters; every sample is the same prediction.
+  // One prediction (vgpu/time/predict.h); every sample is the same.
   Result<TimeResult> time(const TimeRequest& request) override {
     drop_outputs();
     TimeResult result;
     CUTEGEN_TRY(auto program, program_of(*request.build, result.outcome));
     if (!result.outcome.ok()) return result;
     if (request.input_sets.empty()) return Error{Errc::invalid_input, "a time request needs at least one set of inputs", "", ""};
+    CUTEGEN_CHECK(load_profile());
     Buffers b;
     std::vector<SharedTensor> outputs;
     CUTEGEN_CHECK(map_tensors(b, request.input_sets[0], b.inputs));
     CUTEGEN_CHECK(map_tensors(b, request.params, b.params));
     CUTEGEN_CHECK(make_outputs(b, request.outputs, 0, outputs));
-    CUTEGEN_TRY(const double ms, execute(*program, request.build->plan, b, 0, request.time_limit, nullptr, result.outcome));
-    if (result.outcome.ok()) result.ms.assign(static_cast<size_t>(request.repeats), ms);
+    CUTEGEN_TRY(const double seconds, predict(*program, *request.build, b, request.time_limit, result));
+    if (result.outcome.ok()) result.ms.assign(static_cast<size_t>(request.repeats), 1e3 * seconds);
     return result;
   }
 
@@ -147,7 +145,6 @@ class VirtualDevice : public Device {
       CUTEGEN_TRY(Shm object, Shm::open_readable(t.handle));
       CUTEGEN_TRY(const auto bytes, tensor_bytes(object, t));
       addresses.push_back(b.memory.map_read_only(t.spec.name, bytes.data(), bytes.size()));
-      b.total_bytes += bytes.size();
       b.mapped.push_back(std::move(object));
     }
     return {};
@@ -168,7 +165,6 @@ class VirtualDevice : public Device {
       output_names_.push_back(t.handle);
       fill(object.bytes().data(), static_cast<uint64_t>(spec.bytes()), poison);
       b.outs.push_back(b.memory.map(spec.name, object.bytes().data(), static_cast<uint64_t>(spec.bytes())));
-      b.total_bytes += static_cast<uint64_t>(spec.bytes());
       b.outputs.push_back(std::move(object));
       tensors.push_back(std::move(t));
     }
@@ -226,40 +222,79 @@ class VirtualDevice : public Device {
     return bytes;
   }
 
-  // With counters and without checks when `findings` is nullptr.
-  Result<double> execute(const vgpu::Program& program, const Plan& plan, Buffers& b, uint32_t poison, Seconds limit,
-                         std::vector<DeviceFinding>* findings, Outcome& outcome) {
-    const bool count = findings == nullptr;
-    if (plan.workspace_bytes > 0) {
-      b.workspace = b.memory.allocate("workspace", plan.workspace_bytes);
-      if (!plan.workspace_zeroed) {
-        fill(b.memory.host(b.workspace), plan.workspace_bytes, poison);
-        if (findings != nullptr) b.memory.mark_undefined(b.workspace);
-      }
-      b.total_bytes += plan.workspace_bytes;
-    }
+  // `undefined`: reads of what no kernel has written are to be found.
+  static void allocate_workspace(const Plan& plan, Buffers& b, uint32_t poison, bool undefined) {
+    if (plan.workspace_bytes == 0) return;
+    b.workspace = b.memory.allocate("workspace", plan.workspace_bytes);
+    if (plan.workspace_zeroed) return;
+    fill(b.memory.host(b.workspace), plan.workspace_bytes, poison);
+    if (undefined) b.memory.mark_undefined(b.workspace);
+  }
+
+  // The launch as the machine takes it. Not ok(): `outcome` says why there is none.
+  static std::optional<vgpu::LaunchConfig> launch_of(const vgpu::Program& program, const Launch& l, const Plan& plan, const Buffers& b,
+                                                     Outcome& outcome) {
+    const vgpu::KernelInfo* kernel = program.find_kernel(l.kernel);
+    if (kernel == nullptr) return outcome = {OutcomeKind::load_failure, "the module has no kernel '" + l.kernel + "'"}, std::nullopt;
+    auto packed = arguments(*kernel, l, plan, b);
+    if (!packed.ok()) return outcome = {OutcomeKind::invalid_launch, packed.error().message}, std::nullopt;
+    return vgpu::LaunchConfig{l.kernel, dim3(l.grid), dim3(l.block), dim3(l.cluster), l.smem_bytes, l.cooperative, *std::move(packed)};
+  }
+
+  Result<void> execute(const vgpu::Program& program, const Plan& plan, Buffers& b, uint32_t poison, Seconds limit,
+                       std::vector<DeviceFinding>& findings, Outcome& outcome) {
+    allocate_workspace(plan, b, poison, true);
     const Deadline deadline = Deadline::in(system_clock(), limit);
-    double ms = 0;
     for (const Launch& l : plan.launches) {
-      const vgpu::KernelInfo* kernel = program.find_kernel(l.kernel);
-      if (kernel == nullptr) return outcome = {OutcomeKind::load_failure, "the module has no kernel '" + l.kernel + "'"}, 0.0;
-      auto packed = arguments(*kernel, l, plan, b);
-      if (!packed.ok()) return outcome = {OutcomeKind::invalid_launch, packed.error().message}, 0.0;
-      vgpu::LaunchConfig config{l.kernel, dim3(l.grid), dim3(l.block), dim3(l.cluster), l.smem_bytes, l.cooperative, *std::move(packed)};
+      const auto config = launch_of(program, l, plan, b, outcome);
+      if (!config) return {};
       vgpu::LaunchOptions options;
       options.threads = config_.threads;
-      options.count = count;
-      options.checks = count ? vgpu::Checks::fast : static_cast<vgpu::Checks>(config_.checks);
+      options.checks = static_cast<vgpu::Checks>(config_.checks);
       options.time_limit = std::max(deadline.left(system_clock()), Seconds(1e-3));
-      const vgpu::LaunchResult r = vgpu::launch(program, b.memory, config, options);
-      if (findings != nullptr) {
-        if (r.fault) findings->push_back(finding_of(*r.fault));
-        for (const vgpu::Finding& f : r.findings) findings->push_back(finding_of(f));
-      }
-      if (!r.ok()) return outcome = {outcome_of(*r.fault), r.fault->message}, 0.0;
-      if (count) ms += predicted_ms(r.counters, config.grid.count(), config.block.count(), b.total_bytes);
+      const vgpu::LaunchResult r = vgpu::launch(program, b.memory, *config, options);
+      if (r.fault) findings.push_back(finding_of(*r.fault));
+      for (const vgpu::Finding& f : r.findings) findings.push_back(finding_of(f));
+      if (!r.ok()) return outcome = {outcome_of(*r.fault), r.fault->message}, Result<void>();
     }
-    return ms;
+    return {};
+  }
+
+  Result<void> load_profile() {
+    if (profile_) return {};
+    CUTEGEN_TRY(const std::filesystem::path data, data_dir());
+    CUTEGEN_TRY(profile_, vgpu::load_gpu_profile(data / "gpus" / "h200.json"));
+    return {};
+  }
+
+  using MachineCodes = std::map<std::string, vgpu::MachineCode>;
+  static Result<MachineCodes> machine_codes(const Build& build) {
+    if (build.cubin.empty()) return MachineCodes();
+    CUTEGEN_TRY(const std::string bytes, read_file(build.cubin));
+    return vgpu::read_cubin(bytes);
+  }
+
+  // Seconds of all launches, one behind the other.
+  Result<double> predict(const vgpu::Program& program, const Build& build, Buffers& b, Seconds limit, TimeResult& result) {
+    CUTEGEN_TRY(const MachineCodes codes, machine_codes(build));
+    allocate_workspace(build.plan, b, 0, false);
+    const Deadline deadline = Deadline::in(system_clock(), limit);
+    double seconds = 0, least_share = 1;
+    for (const Launch& l : build.plan.launches) {
+      const auto config = launch_of(program, l, build.plan, b, result.outcome);
+      if (!config) return 0.0;
+      vgpu::ForecastOptions options;
+      options.time_limit = std::max(deadline.left(system_clock()), Seconds(1e-3));
+      const auto code = codes.find(l.kernel);
+      const vgpu::Forecast f =
+          vgpu::forecast(*profile_, program, b.memory, *config, code != codes.end() ? &code->second : nullptr, options);
+      if (!f.ok()) return result.outcome = {outcome_of(*f.fault), f.fault->message}, 0.0;
+      seconds += f.seconds;
+      least_share = std::min(least_share, f.sampled_share);
+    }
+    result.outcome.detail = "predicted for an " + profile_->name;
+    if (least_share < 1) result.outcome.detail += fmt::format(" from {:.2g}% of the CTAs", 100 * least_share);
+    return seconds;
   }
 
   void drop_outputs() {
@@ -268,6 +303,7 @@ class VirtualDevice : public Device {
   }
 
   VirtualDeviceConfig config_;
+  std::optional<vgpu::GpuProfile> profile_;     // once a time was asked for
   std::map<std::string, ProgramPtr> programs_;  // by Build::key
   std::vector<std::string> output_names_;       // of the last call
 };
