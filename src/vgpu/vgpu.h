@@ -156,7 +156,7 @@ struct LaunchOptions {
   bool deterministic =
       true;  // a kernel whose result may depend on the order of CTAs (atomics that return a value or add floats) runs on one thread
   Checks checks = Checks::checked;
-  // Copies and wgmma take effect as late as they may: when they are waited for, not when they are issued. A missing wait shows as a wrong
+  // Copies (not wgmma) take effect as late as they may: when they are waited for, not when they are issued. A missing wait shows as a wrong
   // result; an operation that nobody waits for reads 0xa5 from shared memory.
   bool late_async = false;
   // The seed of a random order of warps, CTAs and (without late_async) completions; on one thread, the same every time.

@@ -64,7 +64,6 @@ class AsyncOperations {
   void take_effect(Pending& p, u32 lanes, Port& port);
   void complete_copies_before(const Pending& arrival, u32 lanes, Port& port);
   void announce_ends(const Pending& p, Port& port);
-  bool blocked(const Pending& p) const;  // by an earlier wgmma of its warp
   void drop_finished();
   AsyncGroups::Lanes& groups(WarpState& w, Completion c) const;
   const std::vector<OperandSpec>& operands_of(const Inst& in) const;
