@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,10 +28,10 @@ struct Coordinates {
 
 __device__ uint32_t address(void const* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
 
-#define LOAD(mode, dims, coordinates, extra, ...)                                                                                        \
-  asm volatile("cp.async.bulk.tensor." dims "d.shared::cluster.global." mode ".mbarrier::complete_tx::bytes [%0], [%1, " coordinates     \
-               "], [%2]" extra ";" ::"r"(address(tile)),                                                                                 \
-               "l"(&map), "r"(bar), __VA_ARGS__                                                                                          \
+#define LOAD(mode, dims, coordinates, extra, ...)                                                                                    \
+  asm volatile("cp.async.bulk.tensor." dims "d.shared::cluster.global." mode ".mbarrier::complete_tx::bytes [%0], [%1, " coordinates \
+               "], [%2]" extra ";" ::"r"(address(tile)),                                                                             \
+               "l"(&map), "r"(bar), __VA_ARGS__                                                                                      \
                : "memory")
 
 __global__ void load(const __grid_constant__ CUtensorMap map, Coordinates c, int rank, bool im2col, int bytes, uint8_t* out) {
@@ -62,10 +63,10 @@ __global__ void load(const __grid_constant__ CUtensorMap map, Coordinates c, int
   for (int i = threadIdx.x; i < kShared; i += blockDim.x) out[i] = tile[i];
 }
 
-#define REDUCE(number, name)                                                                                                            \
-  if (op == number)                                                                                                                     \
-  asm volatile("cp.reduce.async.bulk.tensor.1d.global.shared::cta." name ".tile.bulk_group [%0, {%1}], [%2];" ::"l"(&map), "r"(0),      \
-               "r"(address(tile))                                                                                                       \
+#define REDUCE(number, name)                                                                                                       \
+  if (op == number)                                                                                                                \
+  asm volatile("cp.reduce.async.bulk.tensor.1d.global.shared::cta." name ".tile.bulk_group [%0, {%1}], [%2];" ::"l"(&map), "r"(0), \
+               "r"(address(tile))                                                                                                  \
                : "memory")
 
 __global__ void reduce(const __grid_constant__ CUtensorMap map, int op, uint8_t const* values, int bytes) {
@@ -143,19 +144,20 @@ void run(Case const& c, Tiled tiled, Im2col im2col) {
   CUtensorMap map;
   const cuuint64_t none = 0;
   const bool columns = !c.lower.empty();
-  const CUresult r = columns ? im2col(&map, c.type, rank, dx, c.dims.data(), strides.data(), c.lower.data(), c.upper.data(), c.box[0],
-                                      c.box[1], c.element_strides.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
-                                      static_cast<CUtensorMapSwizzle>(c.swizzle), CU_TENSOR_MAP_L2_PROMOTION_NONE,
-                                      static_cast<CUtensorMapFloatOOBfill>(c.fill))
-                             : tiled(&map, c.type, rank, dx, c.dims.data(), strides.empty() ? &none : strides.data(), c.box.data(),
-                                     c.element_strides.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, static_cast<CUtensorMapSwizzle>(c.swizzle),
-                                     CU_TENSOR_MAP_L2_PROMOTION_NONE, static_cast<CUtensorMapFloatOOBfill>(c.fill));
+  const CUresult r = columns
+                         ? im2col(&map, c.type, rank, dx, c.dims.data(), strides.data(), c.lower.data(), c.upper.data(), c.box[0], c.box[1],
+                                  c.element_strides.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, static_cast<CUtensorMapSwizzle>(c.swizzle),
+                                  CU_TENSOR_MAP_L2_PROMOTION_NONE, static_cast<CUtensorMapFloatOOBfill>(c.fill))
+                         : tiled(&map, c.type, rank, dx, c.dims.data(), strides.empty() ? &none : strides.data(), c.box.data(),
+                                 c.element_strides.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, static_cast<CUtensorMapSwizzle>(c.swizzle),
+                                 CU_TENSOR_MAP_L2_PROMOTION_NONE, static_cast<CUtensorMapFloatOOBfill>(c.fill));
   if (r != CUDA_SUCCESS) {
     std::printf("%s\nencode: %d\n", c.name, static_cast<int>(r));
     return;
   }
   int bytes = c.size;
-  for (int d = 0; d < (columns ? 2 : rank); ++d) bytes *= columns || d == 0 ? c.box[d] : (c.box[d] + c.element_strides[d] - 1) / c.element_strides[d];
+  for (int d = 0; d < (columns ? 2 : rank); ++d)
+    bytes *= columns || d == 0 ? c.box[d] : (c.box[d] + c.element_strides[d] - 1) / c.element_strides[d];
   load<<<1, 128, kShared>>>(map, c.at, rank, columns, bytes, dy);
   check(cudaDeviceSynchronize(), c.name);
   check(cudaMemcpy(y.data(), dy, kShared, cudaMemcpyDeviceToHost), "copy");
@@ -223,22 +225,30 @@ std::vector<Case> cases() {
 
 }  // namespace
 
-int main() {
+// One case a process, named by its number: after an error the context is lost. Without an argument: how many there are.
+int main(int argc, char** argv) {
   const auto tiled = entry<Tiled>("cuTensorMapEncodeTiled");
   const auto im2col = entry<Im2col>("cuTensorMapEncodeIm2col");
-  for (Case const& c : cases()) run(c, tiled, im2col);
+  std::vector<std::function<void()>> all;
+  for (Case const& c : cases()) all.push_back([=] { run(c, tiled, im2col); });
+  auto reduction = [&](std::string const& name, CUtensorMapDataType type, int bytes, int op, std::vector<uint64_t> const& values) {
+    all.push_back([=] { run_reduction(name.c_str(), type, bytes, op, values, tiled); });
+  };
   const std::vector<uint64_t> f16 = {0, 0x8000, 0x3c01, 0xbc00, 0x0001, 0x7bff, 0x7c00, 0x7e01};
   const std::vector<uint64_t> bf16 = {0, 0x8000, 0x3f81, 0xbf80, 0x0001, 0x7f7f, 0x7f80, 0x7fc1};
   const std::vector<uint64_t> f32 = {0, 0x80000000, 0x3f800001, 0xbf800000, 0x00000001, 0x7f7fffff, 0x7f800000, 0x7fc00001};
   const std::vector<uint64_t> u32 = {0, 1, 5, 6, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff};
   for (int op = 0; op < 3; ++op) {
     const std::string number = std::to_string(op);
-    run_reduction(("f16 op " + number).c_str(), CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, op, f16, tiled);
-    run_reduction(("bf16 op " + number).c_str(), CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, op, bf16, tiled);
-    run_reduction(("s32 op " + number).c_str(), CU_TENSOR_MAP_DATA_TYPE_INT32, 4, op, u32, tiled);
+    reduction("f16 op " + number, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, op, f16);
+    reduction("bf16 op " + number, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, op, bf16);
+    reduction("s32 op " + number, CU_TENSOR_MAP_DATA_TYPE_INT32, 4, op, u32);
   }
-  run_reduction("f32 add", CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, 0, f32, tiled);
-  for (int op = 0; op < 8; ++op)
-    run_reduction(("u32 op " + std::to_string(op)).c_str(), CU_TENSOR_MAP_DATA_TYPE_UINT32, 4, op, u32, tiled);
+  reduction("f32 add", CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, 0, f32);
+  for (int op = 0; op < 8; ++op) reduction("u32 op " + std::to_string(op), CU_TENSOR_MAP_DATA_TYPE_UINT32, 4, op, u32);
+  if (argc < 2) return std::printf("%zu\n", all.size()), 0;
+  const size_t number = std::strtoul(argv[1], nullptr, 10);
+  if (number >= all.size()) return std::fprintf(stderr, "there are %zu cases\n", all.size()), 2;
+  all[number]();
   return 0;
 }
