@@ -28,9 +28,11 @@ bool Interpreter::run(u32 slice) {
     const int ready = ready_fragment();
     if (ready < 0) break;
     ran = true;
-    const bool watched = port_.observer != nullptr && port_.observer->every_instruction;
-    const Next next =
-        watched ? run_fragment<true>(static_cast<size_t>(ready), slice) : run_fragment<false>(static_cast<size_t>(ready), slice);
+    const Observer* o = port_.observer;
+    const auto at = static_cast<size_t>(ready);
+    const Next next = o != nullptr && o->every_instruction ? run_fragment<Watch::everything>(at, slice)
+                      : o != nullptr && o->runs            ? run_fragment<Watch::runs>(at, slice)
+                                                           : run_fragment<Watch::nothing>(at, slice);
     if (next == Next::end_slice) {
       warp_.since_poll = 0;
       port_.instructions += full - slice;
@@ -59,14 +61,21 @@ bool Interpreter::sees_no_change() {
   return seen;
 }
 
-template <bool Observed>
+template <Interpreter::Watch W>
 Interpreter::Next Interpreter::run_fragment(size_t index, u32& slice) {
-  u32 pc = warp_.fragments[index].pc, mask = warp_.fragments[index].mask;
-  const Inst* in = code_ + pc;
+  u32 mask = warp_.fragments[index].mask;
+  const Inst* in = code_ + warp_.fragments[index].pc;
+  [[maybe_unused]] const Inst* first = in;  // of those that have not been announced
+  auto announce = [&](const Inst* end) {
+    if constexpr (W != Watch::nothing)
+      if (port_.observer->runs && end != first) port_.observer->executed(warp_, first, static_cast<u32>(end - first), mask);
+  };
   while (slice > 0) {
     --slice;
     const u32 m = mask & (*reinterpret_cast<const u32*>(warp_.base[0] + in->guard) ^ in->guard_flip);
-    if constexpr (Observed) port_.observer->instruction(warp_, *in, m);
+    if constexpr (W == Watch::everything) port_.observer->instruction(warp_, *in, m);
+    if constexpr (W != Watch::nothing)
+      if (m != mask) port_.observer->predicated(warp_, *in, mask & ~m);
     if (in->kind == Kind::plain && !in->collective) [[likely]] {
       warp_.pc = in->id;
       if (m != 0) [[likely]]
@@ -75,12 +84,21 @@ Interpreter::Next Interpreter::run_fragment(size_t index, u32& slice) {
       continue;
     }
     warp_.pc = in->id;
+    announce(in + 1);
+    if (in->kind == Kind::bra && (m == mask || m == 0)) {  // all lanes go the same way
+      if (port_.observer != nullptr) port_.observer->branch(warp_, *in, false);
+      in = m != 0 ? code_ + in->target : in + 1;
+      first = in;
+      continue;
+    }
     warp_.fragments[index].pc = in->id;
     const Next next = control(index, *in, m);
     if (next != Next::go_on) return next;
     in = code_ + warp_.fragments[index].pc;
+    first = in;
     mask = warp_.fragments[index].mask;
   }
+  announce(in);
   warp_.fragments[index].pc = in->id;
   return Next::switch_fragment;
 }

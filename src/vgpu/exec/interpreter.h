@@ -15,7 +15,8 @@ class Interpreter {
 
  private:
   enum class Next { go_on, switch_fragment, end_slice };
-  template <bool Observed>
+  enum class Watch { nothing, runs, everything };
+  template <Watch W>
   Next run_fragment(size_t index, u32& slice);
   Next control(size_t index, const Inst& in, u32 mask);
   void branch(Fragment& f, const Inst& in, u32 taken);

@@ -19,12 +19,9 @@ VGPU_INLINE void write(char* p, storage_t<E> bits) {
   std::memcpy(p, &e, sizeof e);
 }
 
-// Whether all lanes touch consecutive elements.
-VGPU_INLINE bool contiguous(const u64* ea, u32 stride) {
-  u64 differs = 0;
-  for (int i = 0; i < kLanes; ++i) differs |= ea[i] ^ (ea[0] + static_cast<u64>(i) * stride);
-  return differs == 0;
-}
+// The spaces in which a row of elements is looked for.
+template <Space S, bool Hot>
+constexpr bool kRows = Hot && (S == Space::global || S == Space::generic || S == Space::shared);
 
 template <Space S, bool Hot>
 VGPU_INLINE Resolved resolved(Warp& w, const Inst& in, u64* ea, u32 mask, u32 bytes, Access access) {
@@ -37,14 +34,13 @@ VGPU_INLINE Resolved resolved(Warp& w, const Inst& in, u64* ea, u32 mask, u32 by
 template <Space S, class E, int N, bool Hot>
 struct Load {
   VGPU_INLINE static void run(Warp& w, const Inst& in, u32 mask) {
+    if constexpr (kRows<S, Hot>)
+      if (mask == ~0u)
+        if (const char* p = w.port->row<S>(w, in, N, sizeof(E) * N, Access::load)) return row(w, in, p);
     alignas(64) u64 ea[kLanes];
     Port::addresses(w, in, N, ea);
     const Resolved r = resolved<S, Hot>(w, in, ea, mask, sizeof(E) * N, Access::load);
     if (mask == ~0u) {
-      if (N == 1 && sizeof(E) == sizeof(storage_t<E>) && contiguous(r.ea, sizeof(E))) {
-        std::memcpy(w.lanes<char>(in.op[0]), r.delta + r.ea[0], sizeof(E) * kLanes);
-        return;
-      }
       for (int n = 0; n < N; ++n) {
         alignas(64) storage_t<E> v[kLanes];
         for (int i = 0; i < kLanes; ++i) v[i] = read<E>(r.delta + r.ea[i] + n * static_cast<int>(sizeof(E)));
@@ -59,23 +55,47 @@ struct Load {
       for (int n = 0; n < N; ++n) d[n][i] = read<E>(r.delta + r.ea[i] + n * static_cast<int>(sizeof(E)));
     }
   }
+  VGPU_INLINE static void row(Warp& w, const Inst& in, const char* p) {
+    if constexpr (N == 1 && sizeof(E) == sizeof(storage_t<E>)) {
+      std::memcpy(w.lanes<char>(in.op[0]), p, sizeof(E) * kLanes);
+    } else {
+      E e[kLanes * N];
+      std::memcpy(e, p, sizeof e);
+      for (int n = 0; n < N; ++n) {
+        alignas(64) storage_t<E> v[kLanes];
+        for (int i = 0; i < kLanes; ++i) v[i] = to_storage<E>(e[N * i + n]);
+        std::memcpy(w.lanes<char>(in.op[n]), v, sizeof v);
+      }
+    }
+  }
 };
 
 template <Space S, class E, int N, bool Hot>
 struct Store {
   VGPU_INLINE static void run(Warp& w, const Inst& in, u32 mask) {
+    if constexpr (kRows<S, Hot>)
+      if (mask == ~0u)
+        if (char* p = w.port->row<S>(w, in, 0, sizeof(E) * N, Access::store)) return row(w, in, p);
     alignas(64) u64 ea[kLanes];
     Port::addresses(w, in, 0, ea);
     const Resolved r = resolved<S, Hot>(w, in, ea, mask, sizeof(E) * N, Access::store);
-    if (mask == ~0u && N == 1 && sizeof(E) == sizeof(storage_t<E>) && contiguous(r.ea, sizeof(E))) {
-      std::memcpy(r.delta + r.ea[0], w.lanes<char>(in.op[2]), sizeof(E) * kLanes);
-      return;
-    }
     const storage_t<E>* v[N];
     for (int n = 0; n < N; ++n) v[n] = w.lanes<const storage_t<E>>(in.op[2 + n]);
     for (u32 m = mask; m != 0; m &= m - 1) {
       const int i = std::countr_zero(m);
       for (int n = 0; n < N; ++n) write<E>(r.delta + r.ea[i] + n * static_cast<int>(sizeof(E)), v[n][i]);
+    }
+  }
+  VGPU_INLINE static void row(Warp& w, const Inst& in, char* p) {
+    if constexpr (N == 1 && sizeof(E) == sizeof(storage_t<E>)) {
+      std::memcpy(p, w.lanes<char>(in.op[2]), sizeof(E) * kLanes);
+    } else {
+      E e[kLanes * N];
+      for (int n = 0; n < N; ++n) {
+        const storage_t<E>* v = w.lanes<const storage_t<E>>(in.op[2 + n]);
+        for (int i = 0; i < kLanes; ++i) e[N * i + n] = from_storage<E>(v[i]);
+      }
+      std::memcpy(p, e, sizeof e);
     }
   }
 };

@@ -57,7 +57,8 @@ inline bool multiply_group(const RowsOfA& a, const f32 (*b)[4], const s8* expone
   }
   const f32* const c[4] = {lower, lower + 16, upper, upper + 16};
   f32* const d[4] = {d_lower, d_lower + 16, d_upper, d_upper + 16};
-  __m512i exponent[4], sum[4], magnitudes = _mm512_setzero_si512();  // exponents are biased and where a float has its own
+  __m512i exponent[4], sum[4], magnitudes = _mm512_setzero_si512(),
+                               least = _mm512_set1_epi32(INT32_MAX);  // exponents are biased and where a float has its own
   __m512 scale[4];
 #pragma GCC unroll 4
   for (int q = 0; q < 4; ++q) {
@@ -71,6 +72,7 @@ inline bool multiply_group(const RowsOfA& a, const f32 (*b)[4], const s8* expone
     exponent[q] = _mm512_max_epi32(of_c, of_products);
     scale[q] = _mm512_castsi512_ps(
         _mm512_sub_epi32(_mm512_set1_epi32(static_cast<s32>(static_cast<u32>(254 + fraction_bits) << 23)), exponent[q]));
+    least = _mm512_min_epi32(least, exponent[q]);
     sum[q] = _mm512_setzero_si512();
   }
   if (_mm512_cmpge_epu32_mask(magnitudes, _mm512_set1_epi32(0x7f800000)) != 0) [[unlikely]]
@@ -103,11 +105,18 @@ inline bool multiply_group(const RowsOfA& a, const f32 (*b)[4], const s8* expone
     }
     const __m512 inverse =
         _mm512_castsi512_ps(_mm512_sub_epi32(exponent[q], _mm512_set1_epi32(static_cast<s32>(static_cast<u32>(fraction_bits) << 23))));
-    // Where there are no products the result is c, which may be too small to be scaled; adding zero makes -0 +0.
-    const __mmask16 scaled = _mm512_cmpge_epi32_mask(exponent[q], _mm512_set1_epi32((127 + kLeastExponent) << 23));
-    const __m512 unchanged = _mm512_add_ps(_mm512_loadu_ps(c[q]), _mm512_setzero_ps());
-    _mm512_storeu_ps(d[q], _mm512_mask_mul_ps(unchanged, scaled, cut, inverse));
+    sum[q] = _mm512_castps_si512(_mm512_mul_ps(cut, inverse));
   }
+  const __m512i kScaled = _mm512_set1_epi32((127 + kLeastExponent) << 23);
+  if (_mm512_cmplt_epi32_mask(least, kScaled) != 0) [[unlikely]] {
+    // Where there are no products the result is c, which may be too small to be scaled; adding zero makes -0 +0.
+    for (int q = 0; q < 4; ++q) {
+      const __m512 unchanged = _mm512_add_ps(_mm512_loadu_ps(c[q]), _mm512_setzero_ps());
+      sum[q] = _mm512_mask_blend_epi32(_mm512_cmplt_epi32_mask(exponent[q], kScaled), sum[q], _mm512_castps_si512(unchanged));
+    }
+  }
+#pragma GCC unroll 4
+  for (int q = 0; q < 4; ++q) _mm512_storeu_ps(d[q], _mm512_castsi512_ps(sum[q]));
   return true;
 }
 

@@ -65,6 +65,42 @@ class Port {
     }
   }
 
+  // Host address of lane 0's element when all 32 lanes access elements one after the other, which lie where the instruction's last ones
+  // lay, in bounds and aligned; nullptr when it is not as simple as that, and nothing has been announced.
+  template <Space S>
+  VGPU_INLINE char* row(Warp& w, const Inst& in, int operand, u32 bytes, Access access) {
+    const Ref base = in.op[operand];
+    const auto offset = static_cast<s64>(static_cast<s32>(in.op[operand + 1]));
+    u64 first = 0;
+    if (base & kNotRef) {
+      const u32* a = w.lanes<u32>(base);
+      u32 differs = 0;
+      for (int i = 0; i < kLanes; ++i) differs |= a[i] ^ (a[0] + static_cast<u32>(i) * bytes);
+      if (differs != 0) return nullptr;
+      first = static_cast<u32>(a[0] + static_cast<u32>(offset));
+    } else {
+      const u64* a = w.lanes<u64>(base);
+      u64 differs = 0;
+      for (int i = 0; i < kLanes; ++i) differs |= a[i] ^ (a[0] + static_cast<u64>(i) * bytes);
+      if (differs != 0) return nullptr;
+      first = a[0] + static_cast<u64>(offset);
+    }
+    char* host = nullptr;
+    if ((first & (bytes - 1)) != 0) return nullptr;
+    if constexpr (S == Space::shared || S == Space::shared_cluster) {
+      if (first < kSharedStart || !fits(first, kLanes * bytes, w.cta->shared_end)) return nullptr;
+      host = w.cta->shared + first;
+    } else {
+      Region& r = cache_[in.id];
+      if (first < r.base || !fits(first, kLanes * bytes, r.end)) return nullptr;
+      if (access == Access::load) prefetch(r, first);
+      host = r.delta + first;
+    }
+    if (observer) [[unlikely]]
+      announce_row(w, in, S, first, bytes, access);
+    return host;
+  }
+
   // Bounds and alignment of `bytes` (a power of two up to 16) at each lane's address. Throws GuestFault.
   template <Space S>
   VGPU_INLINE Resolved resolve(Warp& w, const Inst& in, u64* ea, u32 mask, u32 bytes, Access access) {
@@ -134,6 +170,7 @@ class Port {
     __builtin_prefetch(reinterpret_cast<const void*>(host));
     __builtin_prefetch(reinterpret_cast<const void*>(host + 64));
   }
+  [[gnu::noinline]] void announce_row(Warp& w, const Inst& in, Space space, u64 first, u32 bytes, Access access) const;
   [[gnu::noinline]] Resolved slow(Warp& w, const Inst& in, Space space, const u64* ea, u32 mask, u32 bytes, Access access);
   char* pointer(Warp& w, Space space, u64 address, u64 bytes, Access access, u32 lane, Region* region);
   char* global_pointer(u64 address, u64 bytes, Access access, u32 lane, Region* region);

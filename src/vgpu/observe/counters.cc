@@ -11,8 +11,11 @@ namespace {
 
 constexpr u64 kSector = 32;  // bytes
 
+u64 lane_count(u32 mask) { return mask == ~0u ? kLanes : static_cast<u64>(std::popcount(mask)); }
+
 // Distinct sectors that the lanes in `mask` touch. Addresses mostly rise with the lane, so the last one seen is the likely repeat.
 u64 count_sectors(const MemoryEvent& e) {
+  if (e.row) return (e.addresses[0] + u64{kLanes} * e.bytes - 1) / kSector - e.addresses[0] / kSector + 1;
   u64 seen[2 * kLanes];
   size_t n = 0;
   for (u32 m = e.mask; m != 0; m &= m - 1) {
@@ -28,10 +31,14 @@ u64 count_sectors(const MemoryEvent& e) {
 
 }  // namespace
 
-void CounterObserver::instruction(const Warp&, const Inst& inst, u32 mask) {
-  ++executed_[inst.id];
-  lanes_[inst.id] += static_cast<u64>(std::popcount(mask));
+void CounterObserver::executed(const Warp&, const Inst* first, u32 count, u32 mask) {
+  const u64 lanes = lane_count(mask);
+  const size_t begin = first->id, end = begin + count;
+  executed_[begin] += 1, executed_[end] -= 1;
+  lanes_[begin] += lanes, lanes_[end] -= lanes;
 }
+
+void CounterObserver::predicated(const Warp&, const Inst& inst, u32 off) { off_[inst.id] += lane_count(off); }
 
 void CounterObserver::branch(const Warp&, const Inst&, bool divergent) {
   ++counters_.branches;
@@ -39,7 +46,7 @@ void CounterObserver::branch(const Warp&, const Inst&, bool divergent) {
 }
 
 void CounterObserver::global_access(const MemoryEvent& e) {
-  const u64 bytes = u64{e.bytes} * static_cast<u64>(std::popcount(e.mask)), sectors = count_sectors(e);
+  const u64 bytes = u64{e.bytes} * lane_count(e.mask), sectors = count_sectors(e);
   if (e.access == Access::atomic)
     ++counters_.atomic_requests;
   else if (e.access == Access::load)
@@ -94,19 +101,21 @@ void CounterObserver::access(const MemoryEvent& e) {
 
 Counters CounterObserver::counters() const {
   Counters c = counters_;
-  for (size_t pc = 0; pc < executed_.size(); ++pc) {
+  u64 executed = 0, lanes = 0;
+  for (size_t pc = 0; pc < image_.code.size(); ++pc) {
     const PcInfo& info = image_.pcs[pc];
     const Inst& inst = image_.code[pc];
-    if (executed_[pc] == 0 || inst.kind == Kind::join) continue;
-    c.warp_instructions += executed_[pc];
-    c.thread_instructions += lanes_[pc];
-    c.by_opcode[std::string(info.opcode)] += executed_[pc];
-    c.by_pipe[to_string(inst.pipe)] += executed_[pc];
-    if (inst.kind == Kind::barrier) c.barriers += executed_[pc];
-    if (inst.pipe == Pipe::tensor) c.tensor_macs += executed_[pc] * inst.param;
+    executed += executed_[pc], lanes += lanes_[pc];
+    if (executed == 0 || inst.kind == Kind::join) continue;
+    c.warp_instructions += executed;
+    c.thread_instructions += lanes - off_[pc];
+    c.by_opcode[std::string(info.opcode)] += executed;
+    c.by_pipe[to_string(inst.pipe)] += executed;
+    if (inst.kind == Kind::barrier) c.barriers += executed;
+    if (inst.pipe == Pipe::tensor) c.tensor_macs += executed * inst.param;
     if (info.loc < 0) continue;
     const ptx::Loc& loc = image_.module->locs[static_cast<size_t>(info.loc)];
-    c.by_line[{image_.module->file_path(loc.file), loc.line}] += executed_[pc];
+    c.by_line[{image_.module->file_path(loc.file), loc.line}] += executed;
   }
   return c;
 }

@@ -10,8 +10,13 @@ namespace cutegen::vgpu {
 
 class CounterObserver : public Observer {
  public:
-  explicit CounterObserver(const Image& image) : image_(image), executed_(image.code.size()), lanes_(image.code.size()) {}
-  void instruction(const Warp& warp, const Inst& inst, u32 mask) override;
+  explicit CounterObserver(const Image& image)
+      : image_(image), executed_(image.code.size() + 1), lanes_(image.code.size() + 1), off_(image.code.size()) {
+    every_instruction = false, runs = true;
+  }
+  void instruction(const Warp&, const Inst&, u32) override {}
+  void executed(const Warp& warp, const Inst* first, u32 count, u32 mask) override;
+  void predicated(const Warp& warp, const Inst& inst, u32 off) override;
   void access(const MemoryEvent& event) override;
   void branch(const Warp& warp, const Inst& inst, bool divergent) override;
   void bulk(u64 bytes) override { counters_.async_copy_bytes += bytes; }
@@ -21,7 +26,8 @@ class CounterObserver : public Observer {
   void global_access(const MemoryEvent& event);
   void shared_access(const MemoryEvent& event);
   const Image& image_;
-  std::vector<u64> executed_, lanes_;  // by pc
+  std::vector<u64> executed_, lanes_;  // by pc, as the difference (modulo 2^64) to the pc before: a run changes two entries
+  std::vector<u64> off_;               // by pc: lanes of its runs that a guard switched off
   Counters counters_;
 };
 

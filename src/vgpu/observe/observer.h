@@ -20,7 +20,8 @@ struct MemoryEvent {
   Access access;
   const u64* addresses;  // [32], guest addresses; only those in mask count
   u32 mask;
-  u32 bytes;  // a lane
+  u32 bytes;         // a lane
+  bool row = false;  // all 32 lanes, each right after the one before
 };
 
 // Something that threads synchronise through.
@@ -60,7 +61,12 @@ struct AsyncEvent {
 class Observer {
  public:
   virtual ~Observer() = default;
-  bool every_instruction = true;                                               // false: `instruction` need not be called
+  bool every_instruction = true;  // false: `instruction` need not be called
+  bool runs = false;              // true: wants executed() and predicated(), which cost far less
+  // `count` instructions from `first` on, executed one after the other by the lanes in `mask`; some of those that have a guard by fewer:
+  // predicated() has told which lanes were off. Not called for what came before a fault.
+  virtual void executed(const Warp&, const Inst* /*first*/, u32 /*count*/, u32 /*mask*/) {}
+  virtual void predicated(const Warp&, const Inst&, u32 /*off*/) {}
   virtual void instruction(const Warp& warp, const Inst& inst, u32 mask) = 0;  // before it executes; mask may be 0 when predicated off
   virtual void access(const MemoryEvent& event) = 0;                           // before it is checked
   virtual void branch(const Warp& warp, const Inst& inst, bool divergent) = 0;

@@ -14,12 +14,21 @@ class ObserverList : public Observer {
     observers_.push_back(o);
     if (o->every_instruction) watchers_.push_back(o);
     every_instruction = !watchers_.empty();
+    runs = runs || o->runs;
   }
   // What a machine is to call: nullptr for none, the only one, or all of them through this list, which must then outlive the machine.
   Observer* as_one() { return observers_.empty() ? nullptr : observers_.size() == 1 ? observers_[0] : this; }
 
   void instruction(const Warp& warp, const Inst& inst, u32 mask) override {
     for (Observer* o : watchers_) o->instruction(warp, inst, mask);
+  }
+  void executed(const Warp& warp, const Inst* first, u32 count, u32 mask) override {
+    for (Observer* o : observers_)
+      if (o->runs) o->executed(warp, first, count, mask);
+  }
+  void predicated(const Warp& warp, const Inst& inst, u32 off) override {
+    for (Observer* o : observers_)
+      if (o->runs) o->predicated(warp, inst, off);
   }
   void access(const MemoryEvent& e) override {
     for (Observer* o : observers_) o->access(e);
