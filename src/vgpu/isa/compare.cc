@@ -1,4 +1,8 @@
 // PTX ISA 9.7.6 and 9.7.7: comparison and selection.
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include "vgpu/isa/builder.h"
 #include "vgpu/isa/numerics.h"
 #include "vgpu/isa/registry.h"
@@ -45,13 +49,26 @@ VGPU_INLINE auto operand(T a) {
 enum : u32 { kNone, kAnd, kOr, kXor };
 VGPU_INLINE u32 combine(u32 op, u32 r, u32 c) { return op == kAnd ? r & c : op == kOr ? r | c : op == kXor ? r ^ c : r; }
 
+// As pack_bits, in a few cycles: a branch usually waits for it.
+VGPU_INLINE u32 pack_lanes(const u8* bytes) {
+#if defined(__SSE2__)
+  const auto half = [bytes](int i) {
+    const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + 16 * i));
+    return static_cast<u32>(_mm_movemask_epi8(_mm_slli_epi16(b, 7)));
+  };
+  return half(0) | half(1) << 16;
+#else
+  return pack_bits(bytes);
+#endif
+}
+
 template <Cmp C, class T, bool Ftz>
 struct SetPredicate {  // p|q = compare(a, b) and its negation, each combined with c
   VGPU_INLINE static void run(Warp& w, const Inst& in, u32 mask) {
     const Source<T> a(w, in.op[2]), b(w, in.op[3]);
     alignas(64) u8 r[kLanes];
     for (int i = 0; i < kLanes; ++i) r[i] = compare<C>(operand<Ftz>(a[i]), operand<Ftz>(b[i]));
-    const u32 bits = pack_bits(r), c = in.param == kNone ? 0 : w.predicate(in.op[4]);
+    const u32 bits = pack_lanes(r), c = in.param == kNone ? 0 : w.predicate(in.op[4]);
     w.set_predicate(in.op[0], combine(in.param, bits, c), mask);
     w.set_predicate(in.op[1], combine(in.param, ~bits, c), mask);
   }
@@ -64,7 +81,7 @@ struct SetPredicatePacked {  // f16x2: p compares the low halves, q the high one
       alignas(64) u8 r[kLanes];
       for (int i = 0; i < kLanes; ++i) r[i] = compare<C>(to_f32(half_of(a[i], half)), to_f32(half_of(b[i], half)));
       const u32 c = in.param == kNone ? 0 : w.predicate(in.op[4]);
-      w.set_predicate(in.op[half], combine(in.param, pack_bits(r), c), mask);
+      w.set_predicate(in.op[half], combine(in.param, pack_lanes(r), c), mask);
     }
   }
 };

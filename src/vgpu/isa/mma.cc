@@ -1,4 +1,6 @@
 // PTX ISA 9.7.14.5: mma.sync of floating-point types, dense. Sums are the tensor core's: tensor_core.h.
+#include <memory>
+
 #include "vgpu/isa/elements.h"
 #include "vgpu/isa/matrix.h"
 
@@ -13,28 +15,53 @@ struct Fragments {
   static constexpr int P = 4 / A::bytes, kHalves = K / (4 * P);  // register columns of 4P along k
   static constexpr int kA = 2 * kHalves, kB = kHalves, kC = HalfAccumulate ? 2 : 4;
 
-  // Quads first.. of the registers' elements p in [p0, p1); `products` of them, zeros where there are fewer.
+  // Elements [p0, p1) of the registers, `products` of them; zeros where there are fewer.
   template <class Core>
-  VGPU_INLINE static void place(Warp& w, const Inst& in, int p0, int p1, int products, const DotRule& rule, RowsOfA& a, ColumnsOfB& b) {
+  VGPU_INLINE static void place_a(const u32* const* regs, int p0, int p1, int products, const DotRule& rule, RowsOfA& a) {
     const int each = p1 - p0;
     for (int pair = 0; pair < products / 8; ++pair) {
-      alignas(64) f32 qa[2][64], qb[2][32];
-      for (int i = 0; i < 2; ++i) {
-        const int quad = 2 * pair + i, h = quad / each, p = p0 + quad % each;
-        if (h >= kHalves) {
-          std::memset(qa[i], 0, sizeof qa[i]), std::memset(qb[i], 0, sizeof qb[i]);
-          continue;
-        }
-        const u32 *low = w.lanes<u32>(in.op[kC + 2 * h]), *high = w.lanes<u32>(in.op[kC + 2 * h + 1]);
-        const u32* column = w.lanes<u32>(in.op[kC + kA + h]);
-        for (int l = 0; l < kLanes; ++l) qa[i][l] = element<A>(low[l], p);
-        for (int l = 0; l < kLanes; ++l) qa[i][32 + l] = element<A>(high[l], p);
-        for (int l = 0; l < kLanes; ++l) qb[i][l] = element<B>(column[l], p);
+      alignas(64) u32 unpacked[4][kLanes];
+      const u32* quads[4];
+      for (int i = 0; i < 4; ++i) {
+        const int quad = 2 * pair + i / 2;
+        quads[i] = quad_of<A>(quad / each < kHalves ? regs[2 * (quad / each) + i % 2] : nullptr, p0 + quad % each, unpacked[i]);
       }
-      Core::place_a(qa[0], a, 8 * pair, rule);
-      Core::place_b(qb[0], b, 8 * pair, rule);
+      Core::place_a(quads, keep<A>(), a, 8 * pair, rule);
     }
   }
+  template <class Core>
+  VGPU_INLINE static void place_b(const u32* const* regs, int p0, int p1, int products, const DotRule& rule, ColumnsOfB& b) {
+    const int each = p1 - p0;
+    for (int pair = 0; pair < products / 8; ++pair) {
+      alignas(64) u32 unpacked[2][kLanes];
+      const u32* quads[2];
+      for (int i = 0; i < 2; ++i) {
+        const int quad = 2 * pair + i;
+        quads[i] = quad_of<B>(quad / each < kHalves ? regs[quad / each] : nullptr, p0 + quad % each, unpacked[i]);
+      }
+      Core::place_b(quads, keep<B>(), b, 8 * pair, rule);
+    }
+  }
+  template <class E>
+  static constexpr u32 keep() {
+    return E::bytes == 4 ? ~0x1fffu : ~0u;
+  }
+  template <class E>
+  VGPU_INLINE static const u32* quad_of(const u32* reg, int p, u32* unpacked) {
+    alignas(64) static constexpr u32 kZeros[kLanes] = {};
+    if (reg == nullptr) return kZeros;
+    if constexpr (E::bytes == 4) return reg;
+    for (int l = 0; l < kLanes; ++l) unpacked[l] = std::bit_cast<u32>(element<E>(reg[l], p));
+    return unpacked;
+  }
+
+  struct Registers {
+    const u32 *a[kA], *b[kB];
+    VGPU_INLINE Registers(Warp& w, const Inst& in) {
+      for (int i = 0; i < kA; ++i) a[i] = w.lanes<u32>(in.op[kC + i]);
+      for (int i = 0; i < kB; ++i) b[i] = w.lanes<u32>(in.op[kC + kA + i]);
+    }
+  };
 
   // Two columns a lane, in one register when the accumulators are halves.
   VGPU_INLINE static void load(Warp& w, const Inst& in, f32 (*c)[kLanes]) {
@@ -67,20 +94,54 @@ struct Accumulators {
   f32* out[4] = {value[0], value[1], value[2], value[3]};
 };
 
+// What was placed last from registers with these numbers. Loops over tiles use a fragment several times; whether the registers still hold
+// it is seen from their bits.
+template <class Placed, int Most>
+struct Remembered {
+  alignas(64) u32 raw[Most][kLanes];
+  Placed placed;
+  const void* how = nullptr;  // by which form's rules
+  VGPU_INLINE bool holds(const u32* const* regs, int count, const void* form) const {
+    if (how != form) return false;
+    u32 differs = 0;
+    for (int i = 0; i < count; ++i)
+      for (int l = 0; l < kLanes; ++l) differs |= raw[i][l] ^ regs[i][l];
+    return differs == 0;
+  }
+  VGPU_INLINE Placed& renew(const u32* const* regs, int count, const void* form) {
+    for (int i = 0; i < count; ++i) std::memcpy(raw[i], regs[i], sizeof raw[i]);
+    how = form;
+    placed.narrow = true;
+    return placed;
+  }
+};
+struct PlacedFragments {
+  Remembered<RowsOfA, 4> a[8];
+  Remembered<ColumnsOfB, 2> b[16];
+};
+PlacedFragments& placed_fragments() {
+  static thread_local const auto m = std::make_unique<PlacedFragments>();
+  return *m;
+}
+
 template <class E, int K, bool HalfAccumulate>
 struct Mma {
   using F = Fragments<E, E, K, HalfAccumulate>;
+  static constexpr char kForm = 0;
   template <class Core>
   struct Body {
     VGPU_INLINE static void run(Warp& w, const Inst& in, u32) {
       constexpr int kProducts = K < 8 ? 8 : K;
       const DotRule rule{25, E::min_exponent, E::min_exponent, HalfAccumulate};
-      RowsOfA a;
-      ColumnsOfB b;
+      const typename F::Registers regs(w, in);
+      auto& m = placed_fragments();
+      auto& a = m.a[in.op[F::kC] / (128 * F::kA) % 8];
+      auto& b = m.b[in.op[F::kC + F::kA] / (128 * F::kB) % 16];
+      if (!a.holds(regs.a, F::kA, &kForm)) F::template place_a<Core>(regs.a, 0, F::P, kProducts, rule, a.renew(regs.a, F::kA, &kForm));
+      if (!b.holds(regs.b, F::kB, &kForm)) F::template place_b<Core>(regs.b, 0, F::P, kProducts, rule, b.renew(regs.b, F::kB, &kForm));
       Accumulators c;
-      F::template place<Core>(w, in, 0, F::P, kProducts, rule, a, b);
       F::load(w, in, c.value);
-      Core::multiply(a, b, kProducts, rule, c.in, c.out);
+      Core::multiply(a.placed, b.placed, kProducts, rule, c.in, c.out);
       F::template store<sum_to_f16>(w, in, c.value);
     }
   };
@@ -95,12 +156,14 @@ struct MmaFp8 {
   struct Body {
     VGPU_INLINE static void run(Warp& w, const Inst& in, u32) {
       const DotRule rule{25, ElementF16::min_exponent, ElementF16::min_exponent, HalfAccumulate};
+      const typename F::Registers regs(w, in);
       Accumulators sum;
       std::memset(sum.value, 0, sizeof sum.value);
       for (int half = 0; half < 2; ++half) {
         RowsOfA a;
         ColumnsOfB b;
-        F::template place<Core>(w, in, 2 * half, 2 * half + 2, K / 2, rule, a, b);
+        F::template place_a<Core>(regs.a, 2 * half, 2 * half + 2, K / 2, rule, a);
+        F::template place_b<Core>(regs.b, 2 * half, 2 * half + 2, K / 2, rule, b);
         Core::multiply(a, b, K / 2, rule, sum.in, sum.out);
         if (HalfAccumulate)
           for (auto& lanes : sum.value)

@@ -1,6 +1,7 @@
 #include "vgpu/isa/tensor_core.h"
 
 #include "vgpu/isa/builder.h"
+#include "vgpu/isa/elements.h"
 #include "vgpu/isa/tensor_core_plain.h"
 
 namespace cutegen::vgpu {
@@ -34,8 +35,24 @@ f32 fused_dot_add(const f32* a, const f32* b, int products, f32 c, const DotRule
   return cut_double(std::ldexp(static_cast<f64>(sum), greatest - rule.fraction_bits), rule.half);
 }
 
-void TensorCorePortable::place_a(const f32* quads, RowsOfA& a, int k, const DotRule&) { place_a_plain(quads, a, k); }
-void TensorCorePortable::place_b(const f32* quads, ColumnsOfB& b, int k, const DotRule&) { place_b_plain(quads, b, k); }
+void TensorCorePortable::place_a(const u32* const quads[4], u32 keep, RowsOfA& a, int k, const DotRule&) {
+  for (int j = 0; j < 8; ++j)
+    for (int row = 0; row < 16; ++row)
+      for (int t = 0; t < 4; ++t) a.value[k + j][4 * row + t] = std::bit_cast<f32>(quads[j / 4 * 2 + row / 8][row % 8 * 4 + j % 4] & keep);
+}
+void TensorCorePortable::place_b(const u32* const quads[2], u32 keep, ColumnsOfB& b, int k, const DotRule&) {
+  for (int j = 0; j < 8; ++j)
+    for (int n = 0; n < 8; ++n) b.value[n % 2][k + j][n / 2] = std::bit_cast<f32>(quads[j / 4][4 * n + j % 4] & keep);
+}
+void TensorCorePortable::place_halves(const char* const chunks[16], bool bf16, bool negative, ColumnsOfB& b, const DotRule&) {
+  for (int n = 0; n < 8; ++n)
+    for (int k = 0; k < 16; ++k) {
+      u16 v = 0;
+      std::memcpy(&v, chunks[2 * n + k / 8] + k % 8 * 2, 2);
+      const f32 x = bf16 ? ElementBf16::get(v) : ElementF16::get(v);
+      b.value[n % 2][k][n / 2] = negative ? -x : x;
+    }
+}
 void TensorCorePortable::multiply(const RowsOfA& a, const ColumnsOfB& b, int products, const DotRule& rule, const f32* const c[4],
                                   f32* const d[4]) {
   multiply_plain(a, b, products, rule, c, d);

@@ -4,7 +4,7 @@
 // significands are; subnormal numbers have their format's lowest exponent. Zeros do not take part, and a zero sum is +0.
 // Xie et al., "MMA-Sim" (arXiv:2511.10909), describe these rules for ten GPUs; tests/vgpu/differential/ has an H200's results.
 //
-// Operands are prepared by eight columns of k at a time, in the order in which fragments lie in registers: lane 4 row + t of a 16-row tile
+// Operands are prepared ("placed") in the order in which fragments lie in registers: lane 4 row + t of a 16-row tile
 // holds columns 2t and 2t + 1 of the result, in two registers ("even", "odd").
 //
 // `products` below is 8, 16 or 32; a shorter instruction has zeros.
@@ -31,21 +31,26 @@ struct RowsOfA {
   bool narrow = true;                         // exponents fit: at most 2^40, at least 2^-40, or zero
 };
 
-// 8 columns. value[odd][k][t] is column 2t + odd.
+// 8 columns. [odd][k][t] is column 2t + odd.
 struct ColumnsOfB {
   alignas(64) f32 value[2][kMaxProducts][4];
-  alignas(64) s8 exponent[kMaxProducts / 8][64];  // for Avx512: byte 16 (k % 4) + 8 (k / 4 % 2) + 4 odd + t
+  alignas(64) s8 exponent[2][kMaxProducts][4];  // for Avx512
   bool narrow = true;
 };
 
 // The exact definition, for one result. Products a[i] b[i].
 f32 fused_dot_add(const f32* a, const f32* b, int products, f32 c, const DotRule& rule);
 
-// The same for 16x8 results, on three instruction sets of the host. `quads` are [2][16 or 8][4]: k is 4 quad + the last index.
-// Accumulators are 32 lanes each: even and odd columns of rows 0-7, then of rows 8-15. c and d may be the same.
+// The same for 16x8 results, on three instruction sets of the host.
+//
+// place_a and place_b take eight values of k as two quads, single precision bits of which those in `keep` count. A quad is a register of a
+// fragment: lane 4 i + j is row (column) i, k = 4 quad + j. quads[2 q] has rows 0-7 of quad q, quads[2 q + 1] rows 8-15.
+// place_halves takes 16 values of k of eight columns, two chunks of 16 bytes each, as they lie in memory: f16, or bf16.
+// Accumulators are 32 lanes each: even and odd columns of rows 0-7, then of rows 8-15. c[i] and d[i] may be the same.
 struct TensorCorePortable {
-  static void place_a(const f32* quads, RowsOfA& a, int k, const DotRule& rule);
-  static void place_b(const f32* quads, ColumnsOfB& b, int k, const DotRule& rule);
+  static void place_a(const u32* const quads[4], u32 keep, RowsOfA& a, int k, const DotRule& rule);
+  static void place_b(const u32* const quads[2], u32 keep, ColumnsOfB& b, int k, const DotRule& rule);
+  static void place_halves(const char* const chunks[16], bool bf16, bool negative, ColumnsOfB& b, const DotRule& rule);
   static void multiply(const RowsOfA& a, const ColumnsOfB& b, int products, const DotRule& rule, const f32* const c[4], f32* const d[4]);
 };
 #if defined(__x86_64__) && !defined(__clang__)
@@ -53,8 +58,9 @@ struct TensorCoreAvx2 : TensorCorePortable {
   static void multiply(const RowsOfA& a, const ColumnsOfB& b, int products, const DotRule& rule, const f32* const c[4], f32* const d[4]);
 };
 struct TensorCoreAvx512 {
-  static void place_a(const f32* quads, RowsOfA& a, int k, const DotRule& rule);
-  static void place_b(const f32* quads, ColumnsOfB& b, int k, const DotRule& rule);
+  static void place_a(const u32* const quads[4], u32 keep, RowsOfA& a, int k, const DotRule& rule);
+  static void place_b(const u32* const quads[2], u32 keep, ColumnsOfB& b, int k, const DotRule& rule);
+  static void place_halves(const char* const chunks[16], bool bf16, bool negative, ColumnsOfB& b, const DotRule& rule);
   static void multiply(const RowsOfA& a, const ColumnsOfB& b, int products, const DotRule& rule, const f32* const c[4], f32* const d[4]);
 };
 #else

@@ -87,14 +87,4 @@ VGPU_INLINE void multiply_plain(const RowsOfA& a, const ColumnsOfB& b, int produ
     }
 }
 
-VGPU_INLINE void place_a_plain(const f32* quads, RowsOfA& a, int k) {
-  for (int j = 0; j < 8; ++j)
-    for (int row = 0; row < 16; ++row)
-      for (int t = 0; t < 4; ++t) a.value[k + j][4 * row + t] = quads[64 * (j / 4) + 4 * row + j % 4];
-}
-VGPU_INLINE void place_b_plain(const f32* quads, ColumnsOfB& b, int k) {
-  for (int j = 0; j < 8; ++j)
-    for (int n = 0; n < 8; ++n) b.value[n % 2][k + j][n / 2] = quads[32 * (j / 4) + 4 * n + j % 4];
-}
-
 }  // namespace cutegen::vgpu

@@ -1,10 +1,6 @@
 // What an instruction body sees of the machine: registers, addresses, memory. Nothing here checks races or counts.
 #pragma once
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
 #include "vgpu/isa/form.h"
 #include "vgpu/isa/types.h"
 
@@ -53,13 +49,6 @@ template <class S>
 
 // One byte (0 or 1) a lane to one bit a lane.
 [[gnu::always_inline]] inline u32 pack_bits(const u8* bytes) {
-#if defined(__SSE2__)
-  const auto half = [bytes](int i) {
-    const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + 16 * i));
-    return static_cast<u32>(_mm_movemask_epi8(_mm_slli_epi16(b, 7)));
-  };
-  return half(0) | half(1) << 16;
-#else
   u32 bits = 0;
   for (int i = 0; i < 4; ++i) {
     u64 chunk = 0;
@@ -67,7 +56,6 @@ template <class S>
     bits |= static_cast<u32>((chunk * 0x0102040810204080ull) >> 56) << (8 * i);
   }
   return bits;
-#endif
 }
 
 }  // namespace cutegen::vgpu

@@ -51,13 +51,13 @@ constexpr u32 kMaxN = 256;
 
 // `Count` rows of A or columns of B as quads: to[k / 4][mn][k % 4]. K columns are 32 bytes whatever the type.
 template <class E, u32 Count>
-VGPU_INLINE void read_quads(Warp& w, const Descriptor& d, u32 first, bool mn_major, f32 scale, f32 (*to)[Count][4]) {
+VGPU_INLINE void read_quads(Warp& w, const Descriptor& d, u32 first, bool mn_major, f32 scale, u32 (*to)[Count][4]) {
   constexpr u32 K = 32 / E::bytes, per_chunk = 16 / E::bytes;
   if (mn_major) {
     for (u32 mn = 0; mn < Count; mn += 8)
       for (u32 k = 0; k < K; ++k) {
         const char* p = chunk_at(w, d.mn_major(first + mn, k));
-        for (u32 i = 0; i < 8; ++i) to[k / 4][mn + i][k % 4] = scale * element_at<E>(p + i * E::bytes);
+        for (u32 i = 0; i < 8; ++i) to[k / 4][mn + i][k % 4] = std::bit_cast<u32>(scale * element_at<E>(p + i * E::bytes));
       }
     return;
   }
@@ -92,10 +92,8 @@ struct Wgmma {
       RowsOfA a;
       place_a<Core>(w, a_op, trans_a, scale_a, rule, a);
       for (u32 n = 0; n < N; n += 8) {
-        alignas(64) f32 quads[K / 4][8][4];
-        read_quads<B, 8>(w, desc_b, n, trans_b, scale_b, quads);
         ColumnsOfB b;
-        for (u32 k = 0; k < K; k += 8) Core::place_b(quads[k / 4][0], b, static_cast<int>(k), rule);
+        place_b<Core>(w, desc_b, n, trans_b, scale_b, rule, b);
         columns<Core>(w, in, n / 8, add, rule, a, b);
       }
     }
@@ -103,7 +101,7 @@ struct Wgmma {
 
   template <class Core>
   VGPU_INLINE static void place_a(Warp& w, const Ref* op, bool transposed, f32 scale, const DotRule& rule, RowsOfA& a) {
-    alignas(64) f32 quads[K / 4][16][4];
+    alignas(64) u32 quads[K / 4][16][4];
     if constexpr (FromRegisters) {
       constexpr u32 P = 4 / A::bytes;
       for (u32 r = 0; r < 4; ++r) {
@@ -111,13 +109,35 @@ struct Wgmma {
         for (u32 l = 0; l < kLanes; ++l)
           for (u32 p = 0; p < P; ++p) {
             const u32 k = 4 * P * (r / 2) + P * (l % 4) + p;
-            quads[k / 4][l / 4 + 8 * (r % 2)][k % 4] = scale * element<A>(lanes[l], static_cast<int>(p));
+            quads[k / 4][l / 4 + 8 * (r % 2)][k % 4] = std::bit_cast<u32>(scale * element<A>(lanes[l], static_cast<int>(p)));
           }
       }
     } else {
       read_quads<A, 16>(w, Descriptor(w.lanes<u64>(op[0])[0]), 16 * (w.index % 4), transposed, scale, quads);
     }
-    for (u32 k = 0; k < K; k += 8) Core::place_a(quads[k / 4][0], a, static_cast<int>(k), rule);
+    const u32* q = &quads[0][0][0];
+    for (u32 k = 0; k < K; k += 8, q += 128) {
+      const u32* const parts[4] = {q, q + 32, q + 64, q + 96};
+      Core::place_a(parts, ~0u, a, static_cast<int>(k), rule);
+    }
+  }
+
+  template <class Core>
+  VGPU_INLINE static void place_b(Warp& w, const Descriptor& d, u32 first, bool mn_major, f32 scale, const DotRule& rule, ColumnsOfB& b) {
+    if constexpr (B::bytes == 2) {
+      if (!mn_major) {
+        const char* chunks[16];
+        for (u32 i = 0; i < 16; ++i) chunks[i] = chunk_at(w, d.k_major(first + i / 2, i % 2));
+        return Core::place_halves(chunks, std::is_same_v<B, ElementBf16>, scale < 0, b, rule);
+      }
+    }
+    alignas(64) u32 quads[K / 4][8][4];
+    read_quads<B, 8>(w, d, first, mn_major, scale, quads);
+    const u32* q = &quads[0][0][0];
+    for (u32 k = 0; k < K; k += 8, q += 64) {
+      const u32* const parts[2] = {q, q + 32};
+      Core::place_b(parts, ~0u, b, static_cast<int>(k), rule);
+    }
   }
 
   // Register i of lane l: row l/4 (+8), columns 8 (i/4) + 2 (l%4), +1; two columns a register when the accumulators are halves.

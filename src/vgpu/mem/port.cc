@@ -129,12 +129,6 @@ char* Port::at(Warp& w, Space space, u64 address, u64 bytes, u32 align, Access a
   return pointer(w, space, address, bytes, access, lane, nullptr);
 }
 
-void Port::announce_row(Warp& w, const Inst& in, Space space, u64 first, u32 bytes, Access access) const {
-  alignas(64) u64 ea[kLanes];
-  for (u32 i = 0; i < kLanes; ++i) ea[i] = first + u64{i} * bytes;
-  observer->access({w, in, space, access, ea, ~0u, bytes, true});
-}
-
 Resolved Port::slow(Warp& w, const Inst& in, Space space, const u64* ea, u32 mask, u32 bytes, Access access) {
   Region region, first;
   bool one_region = true, seen = false;

@@ -97,7 +97,7 @@ class Port {
       host = r.delta + first;
     }
     if (observer) [[unlikely]]
-      announce_row(w, in, S, first, bytes, access);
+      observer->row({w, in, S, access, first, bytes});
     return host;
   }
 
@@ -170,7 +170,6 @@ class Port {
     __builtin_prefetch(reinterpret_cast<const void*>(host));
     __builtin_prefetch(reinterpret_cast<const void*>(host + 64));
   }
-  [[gnu::noinline]] void announce_row(Warp& w, const Inst& in, Space space, u64 first, u32 bytes, Access access) const;
   [[gnu::noinline]] Resolved slow(Warp& w, const Inst& in, Space space, const u64* ea, u32 mask, u32 bytes, Access access);
   char* pointer(Warp& w, Space space, u64 address, u64 bytes, Access access, u32 lane, Region* region);
   char* global_pointer(u64 address, u64 bytes, Access access, u32 lane, Region* region);

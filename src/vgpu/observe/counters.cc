@@ -15,7 +15,6 @@ u64 lane_count(u32 mask) { return mask == ~0u ? kLanes : static_cast<u64>(std::p
 
 // Distinct sectors that the lanes in `mask` touch. Addresses mostly rise with the lane, so the last one seen is the likely repeat.
 u64 count_sectors(const MemoryEvent& e) {
-  if (e.row) return (e.addresses[0] + u64{kLanes} * e.bytes - 1) / kSector - e.addresses[0] / kSector + 1;
   u64 seen[2 * kLanes];
   size_t n = 0;
   for (u32 m = e.mask; m != 0; m &= m - 1) {
@@ -45,14 +44,21 @@ void CounterObserver::branch(const Warp&, const Inst&, bool divergent) {
   counters_.divergent_branches += divergent;
 }
 
-void CounterObserver::global_access(const MemoryEvent& e) {
-  const u64 bytes = u64{e.bytes} * lane_count(e.mask), sectors = count_sectors(e);
-  if (e.access == Access::atomic)
+void CounterObserver::count_global(Access access, u64 sectors, u64 bytes) {
+  if (access == Access::atomic)
     ++counters_.atomic_requests;
-  else if (e.access == Access::load)
+  else if (access == Access::load)
     ++counters_.global_load_requests, counters_.global_load_sectors += sectors, counters_.global_load_bytes += bytes;
   else
     ++counters_.global_store_requests, counters_.global_store_sectors += sectors, counters_.global_store_bytes += bytes;
+}
+
+void CounterObserver::global_access(const MemoryEvent& e) { count_global(e.access, count_sectors(e), u64{e.bytes} * lane_count(e.mask)); }
+
+void CounterObserver::row(const RowEvent& r) {
+  if (r.space == Space::shared) return Observer::row(r);
+  const u64 bytes = u64{kLanes} * r.bytes;
+  count_global(r.access, (r.address + bytes - 1) / kSector - r.address / kSector + 1, bytes);
 }
 
 // 32 banks of 4 bytes. 8-byte accesses go by half warps, 16-byte ones by quarters; lanes that touch the same word do not conflict.

@@ -18,12 +18,14 @@ class CounterObserver : public Observer {
   void executed(const Warp& warp, const Inst* first, u32 count, u32 mask) override;
   void predicated(const Warp& warp, const Inst& inst, u32 off) override;
   void access(const MemoryEvent& event) override;
+  void row(const RowEvent& event) override;
   void branch(const Warp& warp, const Inst& inst, bool divergent) override;
   void bulk(u64 bytes) override { counters_.async_copy_bytes += bytes; }
   Counters counters() const;  // with the tables by opcode, pipe and line made from the counts by pc
 
  private:
   void global_access(const MemoryEvent& event);
+  void count_global(Access access, u64 sectors, u64 bytes);
   void shared_access(const MemoryEvent& event);
   const Image& image_;
   std::vector<u64> executed_, lanes_;  // by pc, as the difference (modulo 2^64) to the pc before: a run changes two entries

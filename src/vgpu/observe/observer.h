@@ -20,8 +20,17 @@ struct MemoryEvent {
   Access access;
   const u64* addresses;  // [32], guest addresses; only those in mask count
   u32 mask;
-  u32 bytes;         // a lane
-  bool row = false;  // all 32 lanes, each right after the one before
+  u32 bytes;  // a lane
+};
+
+// All 32 lanes access elements one after the other.
+struct RowEvent {
+  const Warp& warp;
+  const Inst& inst;
+  Space space;  // global, generic (then a global address) or shared
+  Access access;
+  u64 address;  // of lane 0
+  u32 bytes;    // a lane
 };
 
 // Something that threads synchronise through.
@@ -69,6 +78,12 @@ class Observer {
   virtual void predicated(const Warp&, const Inst&, u32 /*off*/) {}
   virtual void instruction(const Warp& warp, const Inst& inst, u32 mask) = 0;  // before it executes; mask may be 0 when predicated off
   virtual void access(const MemoryEvent& event) = 0;                           // before it is checked
+  // An access that is a row of elements comes here; who does not care which it is gets it as an access.
+  virtual void row(const RowEvent& r) {
+    u64 addresses[kLanes];
+    for (u32 i = 0; i < kLanes; ++i) addresses[i] = r.address + u64{i} * r.bytes;
+    access({r.warp, r.inst, r.space, r.access, addresses, ~0u, r.bytes});
+  }
   virtual void branch(const Warp& warp, const Inst& inst, bool divergent) = 0;
   virtual void bulk(u64 bytes) = 0;  // an asynchronous copy
 

@@ -33,6 +33,9 @@ class ObserverList : public Observer {
   void access(const MemoryEvent& e) override {
     for (Observer* o : observers_) o->access(e);
   }
+  void row(const RowEvent& r) override {
+    for (Observer* o : observers_) o->row(r);
+  }
   void branch(const Warp& warp, const Inst& inst, bool divergent) override {
     for (Observer* o : observers_) o->branch(warp, inst, divergent);
   }
