@@ -1,5 +1,5 @@
 // Speed of the virtual GPU: PTX warp-instructions and tensor-core multiply-accumulates per second of processor time.
-//   vgpu_bench --benchmark_repetitions=9 --benchmark_out=speed.json --benchmark_out_format=json
+//   scripts/vgpu-speed
 // Cases end in /threads/counters/checks (0 fast, 1 checked). Rates of more than one thread are of the wall clock.
 #include <benchmark/benchmark.h>
 
@@ -181,7 +181,7 @@ void mma_tf32(benchmark::State& state) {
       {"mma", {2}, {256}, {}, 0, false, pack(memory.map("in", in.data(), 4 * in.size()), memory.allocate("y", 64))}, {state, 0});
 }
 BENCHMARK(mma_tf32)->Args({1, 1, 0})->Unit(benchmark::kMillisecond);
-BENCHMARK(mma_tf32)->Args({2, 1, 0})->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(mma_tf32)->Args({1, 1, 0})->Args({2, 1, 0})->Unit(benchmark::kMillisecond)->UseRealTime();
 
 void wgmma_bf16(benchmark::State& state) {
   vgpu::Memory memory;
@@ -191,7 +191,7 @@ void wgmma_bf16(benchmark::State& state) {
       {"wgmma", {2}, {128}, {}, kSmem, false, pack(memory.map("in", in.data(), kSmem), memory.allocate("y", 256))}, {state, 0});
 }
 BENCHMARK(wgmma_bf16)->Args({1, 1, 0})->Unit(benchmark::kMillisecond);
-BENCHMARK(wgmma_bf16)->Args({2, 1, 0})->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(wgmma_bf16)->Args({1, 1, 0})->Args({2, 1, 0})->Unit(benchmark::kMillisecond)->UseRealTime();
 
 }  // namespace
 

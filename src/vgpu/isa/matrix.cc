@@ -88,6 +88,7 @@ std::vector<Form> matrix_forms() {
   s.add({"movmatrix.sync.aligned.m8n8.trans.b16", "", {{Role::dst}, {Role::src}}, bodies_of<MoveMatrix<true>, false>(), Pipe::lsu});
   add_dense_mma(s);
   add_integer_mma(s);
+  add_sparse_mma(s);
   return s.take();
 }
 

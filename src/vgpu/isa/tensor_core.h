@@ -7,7 +7,7 @@
 // Operands are prepared ("placed") in the order in which fragments lie in registers: lane 4 row + t of a 16-row tile
 // holds columns 2t and 2t + 1 of the result, in two registers ("even", "odd").
 //
-// `products` below is 8, 16 or 32; a shorter instruction has zeros.
+// `products` below is 8, 16 or 32 (16 at most with 25 fraction bits); a shorter instruction has zeros.
 #pragma once
 
 #include "vgpu/isa/types.h"

@@ -40,15 +40,15 @@ struct Tile {
 };
 
 // Registers of one lane, 64 bits a slot.
-void pack(const Shape& s, const Tile& tile, std::vector<u64>& in, u32& na, u32& nb, u32& nc) {
+void pack(const Shape& s, const Tile& tile, std::vector<u64>& in, u32& na, u32& nb, u32& nc, u32 sparsity) {
   const u32 wa = width(s.a), per = wa >= 32 ? 1 : 32 / wa, tall = s.m / 8, per_c = s.c == "f16" ? 2 : 1;
-  na = s.m * s.k / 32 / per, nb = s.n * s.k / 32 / per, nc = s.m * s.n / 32 / per_c;
+  na = s.m * s.k / sparsity / 32 / per, nb = s.n * s.k / 32 / per, nc = s.m * s.n / 32 / per_c;
   in.assign(32 * 16, 0);
   for (u32 l = 0; l < 32; ++l) {
     u64* lane = in.data() + 16 * l;
     for (u32 r = 0; r < na; ++r)
       for (u32 e = 0; e < per; ++e)
-        lane[r] |= tile.a[(l / 4 + 8 * (r % tall)) * s.k + (l % 4) * per + e + 4 * per * (r / tall)] << (e * wa % 64);
+        lane[r] |= tile.a[(l / 4 + 8 * (r % tall)) * s.k / sparsity + (l % 4) * per + e + 4 * per * (r / tall)] << (e * wa % 64);
     for (u32 r = 0; r < nb; ++r)
       for (u32 e = 0; e < per; ++e) lane[na + r] |= tile.b[(l / 4) * s.k + (l % 4) * per + e + 4 * per * r] << (e * wa % 64);
     for (u32 i = 0; i < nc * per_c; ++i)
@@ -56,10 +56,14 @@ void pack(const Shape& s, const Tile& tile, std::vector<u64>& in, u32& na, u32& 
   }
 }
 
-std::vector<u64> run(const std::string& form, const Shape& s, const Tile& tile) {
+std::string with_sync(std::string form) { return form.insert(form.find(".m", 3), ".sync.aligned"); }
+
+// `metadata`: a word a lane for sparse forms, whose A has half as many columns.
+std::vector<u64> run(const std::string& form, const Shape& s, const Tile& tile, const std::vector<u64>& metadata = {}) {
   std::vector<u64> in, out(32 * 16);
   u32 na = 0, nb = 0, nc = 0;
-  pack(s, tile, in, na, nb, nc);
+  pack(s, tile, in, na, nb, nc, metadata.empty() ? 1 : 2);
+  for (u32 l = 0; l < metadata.size(); ++l) in[16 * l + 15] = metadata[l];
   const bool wide = width(s.a) == 64;
   const std::string u = wide ? "u64" : "u32";
   auto list = [](u32 first, u32 count) {
@@ -74,8 +78,9 @@ std::vector<u64> run(const std::string& form, const Shape& s, const Tile& tile) 
       " %r<40>;\nmov.u32 %t, %tid.x; ld.param.u64 %in, [pin]; ld.param.u64 %out, [pout]; mul.wide.u32 %o, %t, 128; add.u64 %in, %in, %o; "
       "add.u64 %out, %out, %o;\n";
   for (u32 i = 0; i < na + nb + nc; ++i) text += "ld.global." + u + " %r" + std::to_string(i) + ", [%in+" + std::to_string(8 * i) + "];\n";
-  text += "mma.sync.aligned" + form.substr(3) + " " + list(20, nc) + ", " + list(0, na) + ", " + list(na, nb) + ", " + list(na + nb, nc) +
-          ";\n";
+  if (!metadata.empty()) text += "ld.global.u32 %r19, [%in+120];\n";
+  text += with_sync(form) + " " + list(20, nc) + ", " + list(0, na) + ", " + list(na, nb) + ", " + list(na + nb, nc) +
+          (metadata.empty() ? ";\n" : ", %r19, 0x0;\n");
   for (u32 i = 0; i < nc; ++i) text += "st.global." + u + " [%out+" + std::to_string(8 * i) + "], %r" + std::to_string(20 + i) + ";\n";
   auto program = load_ptx(text + "ret;\n}\n", "mma.ptx");
   EXPECT_TRUE(program.ok()) << program.error().message;
@@ -195,11 +200,63 @@ void check(const std::string& form) {
   }
 }
 
+// Sparse: chunk c of a row (four places of k, of which two are kept; tf32: two and one; nibbles: by pairs) has the four bits
+// `nibbles[row][c]`. Lanes 4 (row % 8) + c / 4 hold them, for row g below those for row g + 8; where a row has 16 chunks, lanes 0 and 2 of
+// the four have row g and 1 and 3 row g + 8, eight chunks each.
+std::vector<u64> metadata_words(const std::vector<std::vector<u32>>& nibbles) {
+  std::vector<u64> words(32);
+  for (u32 row = 0; row < 16; ++row)
+    for (u32 c = 0; c < nibbles[row].size(); ++c) {
+      const bool many = nibbles[row].size() == 16;
+      const u32 lane = 4 * (row % 8) + (many ? c / 8 * 2 + row / 8 : c / 4), shift = many ? 4 * (c % 8) : 16 * (row / 8) + 4 * (c % 4);
+      words[lane] |= u64{nibbles[row][c]} << shift;
+    }
+  return words;
+}
+
+void check_sparse(const std::string& form) {
+  SCOPED_TRACE(form);
+  const Shape s("mma" + form.substr(form.find(".m", 3)));
+  std::mt19937_64 g(form.size());
+  const u32 group = width(s.a) == 4 ? 2 : 1, places = s.a == "tf32" ? 2 : 4, kept = places / 2, chunks = s.k / group / places;
+  for (int kind = 0; kind < 5; ++kind) {
+    Tile tile{std::vector<u64>(s.m * s.k / 2), std::vector<u64>(s.n * s.k), std::vector<u64>(s.m * s.n)};
+    for (u64& x : tile.a) x = draw(g, s.a, kind);
+    for (u64& x : tile.b) x = draw(g, s.b, kind);
+    for (u64& x : tile.c) x = draw(g, s.c, kind);
+    constexpr u32 kPairs[] = {0x4, 0x8, 0xc, 0x9, 0xd, 0xe}, kOne[] = {0x4, 0xe};
+    std::vector<std::vector<u32>> nibbles(16, std::vector<u32>(chunks));
+    for (auto& row : nibbles)
+      for (u32& n : row) n = places == 2 ? kOne[g() % 2] : kPairs[g() % 6];
+    const std::vector<u64> d = run(form, s, tile, metadata_words(nibbles));
+    ASSERT_EQ(d.size(), s.m * s.n);
+    for (u32 m = 0; m < s.m; ++m)
+      for (u32 n = 0; n < s.n; ++n) {
+        std::vector<u64> a, b;
+        for (u32 i = 0; i < s.k / 2; ++i) {
+          const u32 unit = i / group, chunk = unit / kept, index = (nibbles[m][chunk] >> (2 * (unit % kept))) & 3;
+          const u32 k = (chunk * places + (places == 2 ? index / 2 : index)) * group + i % group;
+          a.push_back(tile.a[m * s.k / 2 + i]), b.push_back(tile.b[n * s.k + k]);
+        }
+        Shape selected = s;
+        selected.k = s.k / 2;
+        ASSERT_EQ(d[m * s.n + n], expected(selected, a, b, tile.c[m * s.n + n])) << m << "," << n << ", operands of kind " << kind;
+      }
+  }
+}
+
 TEST(Mma, EveryFormIsItsDefinition) {
   int tested = 0;
   for (const Form& f : all_forms())
     if (f.name.starts_with("mma.m")) check(f.name), ++tested;
   EXPECT_GE(tested, 70);
+}
+
+TEST(Mma, EverySparseFormIsItsDefinition) {
+  int tested = 0;
+  for (const Form& f : all_forms())
+    if (f.name.starts_with("mma.sp")) check_sparse(f.name), ++tested;
+  EXPECT_GE(tested, 80);
 }
 
 }  // namespace
