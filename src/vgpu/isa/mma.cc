@@ -1,4 +1,5 @@
 // PTX ISA 9.7.14.5: mma.sync of floating-point types, dense. Sums are the tensor core's: tensor_core.h.
+#include <algorithm>
 #include <memory>
 
 #include "vgpu/isa/elements.h"
@@ -139,6 +140,14 @@ struct Mma {
       auto& b = m.b[in.op[F::kC + F::kA] / (128 * F::kB) % 16];
       if (!a.holds(regs.a, F::kA, &kForm)) F::template place_a<Core>(regs.a, 0, F::P, kProducts, rule, a.renew(regs.a, F::kA, &kForm));
       if (!b.holds(regs.b, F::kB, &kForm)) F::template place_b<Core>(regs.b, 0, F::P, kProducts, rule, b.renew(regs.b, F::kB, &kForm));
+      if constexpr (!HalfAccumulate) {
+        const Ref* c = in.op + 4 + F::kA + F::kB;
+        if (std::equal(c, c + 4, in.op)) {  // D = C, register by register, as in any loop
+          f32* const d[4] = {w.lanes<f32>(c[0]), w.lanes<f32>(c[1]), w.lanes<f32>(c[2]), w.lanes<f32>(c[3])};
+          const f32* const same[4] = {d[0], d[1], d[2], d[3]};
+          return Core::multiply(a.placed, b.placed, kProducts, rule, same, d);
+        }
+      }
       Accumulators c;
       F::load(w, in, c.value);
       Core::multiply(a.placed, b.placed, kProducts, rule, c.in, c.out);
