@@ -1,6 +1,6 @@
 // Speed of the virtual GPU: PTX warp-instructions and tensor-core multiply-accumulates per second of processor time.
 //   scripts/vgpu-speed
-// Cases end in /threads/counters/checks (0 fast, 1 checked). Rates of more than one thread are of the wall clock.
+// Cases end in /threads/counters/checks (0 fast, 1 checked, 2 full). Rates of more than one thread are of the wall clock.
 #include <benchmark/benchmark.h>
 
 #include <cstring>
@@ -119,7 +119,7 @@ struct Settings {
   Settings(const benchmark::State& state, int first)
       : threads(static_cast<int>(state.range(first))),
         count(state.range(first + 1) != 0),
-        checks(state.range(first + 2) == 0 ? vgpu::Checks::fast : vgpu::Checks::checked) {}
+        checks(static_cast<vgpu::Checks>(state.range(first + 2))) {}
 };
 
 void run(benchmark::State& state, const std::string& text, vgpu::Memory& memory, vgpu::LaunchConfig config, const Settings& settings) {
@@ -153,6 +153,17 @@ BENCHMARK(axpy)
     ->Args({1 << 24, 1, 1, 0})
     ->Unit(benchmark::kMillisecond);
 BENCHMARK(axpy)->Args({1 << 22, 1, 1, 0})->Args({1 << 22, 2, 1, 0})->Unit(benchmark::kMillisecond)->UseRealTime();
+
+// With buffers whose bytes are followed one by one.
+void axpy_followed(benchmark::State& state) {
+  std::vector<float> x(1 << 18, 1), y(x.size(), 2);
+  vgpu::Memory memory;
+  const uint64_t dx = memory.map("x", x.data(), 4 * x.size()), dy = memory.map("y", y.data(), 4 * y.size());
+  for (const uint64_t b : {dx, dy}) memory.mark_undefined(b), memory.mark_written(b, 4 * x.size());
+  run(state, std::string(kHeader) + kAxpy, memory, {"axpy", {16}, {256}, {}, 0, false, pack(0.5f, dx, dy, static_cast<int64_t>(x.size()))},
+      {state, 0});
+}
+BENCHMARK(axpy_followed)->Args({1, 0, 0})->Args({1, 0, 1})->Args({1, 0, 2})->Unit(benchmark::kMillisecond);
 
 void fma_chain(benchmark::State& state) {
   vgpu::Memory memory;
