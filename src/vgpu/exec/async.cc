@@ -132,7 +132,7 @@ void AsyncOperations::take_effect(Pending& p, u32 lanes, Port& port) {
   };
   swap_sources();
   port.issued.clear();
-  if (port.observer != nullptr && p.inst->completion == Completion::matrix_group)
+  if (port.observer != nullptr && port.observer->asynchronous && p.inst->completion == Completion::matrix_group)
     announce_wgmma(w, *p.inst, *unit_.grid_.image->pcs[p.inst->id].form);
   p.inst->body(w, *p.inst, lanes);
   swap_sources();

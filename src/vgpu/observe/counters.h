@@ -12,7 +12,7 @@ class CounterObserver : public Observer {
  public:
   explicit CounterObserver(const Image& image)
       : image_(image), executed_(image.code.size() + 1), lanes_(image.code.size() + 1), off_(image.code.size()) {
-    every_instruction = false, runs = true;
+    every_instruction = false, asynchronous = false, runs = true;
   }
   void instruction(const Warp&, const Inst&, u32) override {}
   void executed(const Warp& warp, const Inst* first, u32 count, u32 mask) override;

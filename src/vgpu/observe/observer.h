@@ -71,6 +71,7 @@ class Observer {
  public:
   virtual ~Observer() = default;
   bool every_instruction = true;  // false: `instruction` need not be called
+  bool asynchronous = true;       // false: the operands of wgmma need not be announced
   bool runs = false;              // true: wants executed() and predicated(), which cost far less
   // `count` instructions from `first` on, executed one after the other by the lanes in `mask`; some of those that have a guard by fewer:
   // predicated() has told which lanes were off. Not called for what came before a fault.

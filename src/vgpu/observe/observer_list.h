@@ -9,12 +9,13 @@ namespace cutegen::vgpu {
 
 class ObserverList : public Observer {
  public:
-  ObserverList() { every_instruction = false; }
+  ObserverList() { every_instruction = false, asynchronous = false; }
   void add(Observer* o) {
     observers_.push_back(o);
     if (o->every_instruction) watchers_.push_back(o);
     every_instruction = !watchers_.empty();
     runs = runs || o->runs;
+    asynchronous = asynchronous || o->asynchronous;
   }
   // What a machine is to call: nullptr for none, the only one, or all of them through this list, which must then outlive the machine.
   Observer* as_one() { return observers_.empty() ? nullptr : observers_.size() == 1 ? observers_[0] : this; }
