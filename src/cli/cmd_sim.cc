@@ -19,8 +19,7 @@ void add_sim(CLI::App& app, Action& action) {
         return schedule.ok() ? std::string() : schedule.error().message;
       })
       ->capture_default_str();
-  command->add_flag("--late-async", options->late_async,
-                    "asynchronous copies take effect when they are waited for: missing waits show");
+  command->add_flag("--late-async", options->late_async, "asynchronous copies take effect when they are waited for: missing waits show");
   command->add_flag("--counters", options->counters, "a table of the kernels and their counters, on stderr, when the program has ended");
   command->add_option("--json", options->json, "the counters as JSON into this file");
   command->add_option("--threads", options->threads, "host threads that a kernel may use; 0: the machine's")->check(CLI::NonNegativeNumber);

@@ -12,6 +12,7 @@ u32 taken(u32 box, u32 stride) { return (box + stride - 1) / stride; }
 
 TensorBox::TensorBox(const TensorMap& map, const std::array<s32, 5>& start, const std::array<u32, 3>& offsets)
     : map_(map), element_bytes_(size_bytes(map.type)), swizzle_mask_((1u << static_cast<u32>(map.swizzle)) - 1) {
+  if (swizzle_mask_ != 0) swizzle_span_ = 16u << static_cast<u32>(map.swizzle);
   for (size_t i = 0; i < 5; ++i) start_[i] = start[i];
   at_ = start_;
   row_elements_ = map.box[0];  // the first element stride does not count in layouts without interleave

@@ -23,7 +23,10 @@ class TensorBox {
 
   u32 row_elements() const { return row_elements_; }
   u32 row_bytes() const { return row_elements_ * element_bytes_; }
-  u32 bytes() const { return rows_ * row_bytes(); }
+  // Rows narrower than the swizzle lie that far apart all the same (measured on an H200); the gaps are left alone.
+  u32 row_pitch() const { return row_bytes() < swizzle_span_ ? swizzle_span_ : row_bytes(); }
+  u32 bytes() const { return rows_ * row_bytes(); }                             // that are copied, and that a barrier counts
+  u32 shared_bytes() const { return (rows_ - 1) * row_pitch() + row_bytes(); }  // from the first to the last in shared memory
   u32 rows() const { return rows_; }
   TensorRow next();  // the next row, in the order of shared memory; call it rows() times
 
@@ -40,6 +43,7 @@ class TensorBox {
   std::array<s64, 3> offsets_{};
   std::array<u32, 5> index_{};
   u32 row_elements_ = 0, element_bytes_ = 0, rows_ = 1;
+  u32 swizzle_span_ = 0;  // bytes; 0 without swizzling
   u64 swizzle_mask_ = 0;
 };
 

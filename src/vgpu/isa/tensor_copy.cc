@@ -34,19 +34,26 @@ Operands read_operands(Warp& w, const Inst& in, int at, u32 lane) {
   if (problem.empty() && o.map.interleave != TensorInterleave::none) problem = "interleaved layouts are not supported";
   if (!problem.empty()) w.port->fault(FaultKind::illegal_instruction, fmt::format("tensor map at {:#x}: {}", address, problem), lane);
   for (u32 i = 0; i < dims; ++i) o.start[i] = static_cast<s32>(w.lanes<u32>(in.op[at + 2 + static_cast<int>(i)])[lane]);
+  if (o.start[0] * static_cast<s64>(size_bytes(o.map.type)) % 16 != 0)  // measured on an H200: an illegal instruction there too
+    w.port->fault(FaultKind::illegal_instruction,
+                  fmt::format("coordinate {} of dimension 0 is {} bytes from the tensor's start: not a multiple of 16", o.start[0],
+                              o.start[0] * static_cast<s64>(size_bytes(o.map.type))),
+                  lane);
   o.next = at + 2 + static_cast<int>(dims);
   return o;
 }
 
-// What reading an element does to its bits: some types round or flush.
+// What reading an element does to its bits: TF32 types round to nearest even, with one NaN. Subnormals stay whatever the type's name says
+// (measured on an H200).
 void convert(TensorType type, char* row, u32 bytes) {
-  if (type != TensorType::float32_ftz && type != TensorType::tfloat32 && type != TensorType::tfloat32_ftz) return;
+  if (type != TensorType::tfloat32 && type != TensorType::tfloat32_ftz) return;
   for (u32 i = 0; i < bytes; i += 4) {
     u32 v = 0;
     std::memcpy(&v, row + i, 4);
-    const bool subnormal = (v & 0x7f800000u) == 0, special = (v & 0x7f800000u) == 0x7f800000u;
-    if (type != TensorType::tfloat32 && subnormal) v &= 0x80000000u;
-    if (type != TensorType::float32_ftz && !special) v = (v + 0xfffu + ((v >> 13) & 1)) & ~0x1fffu;
+    if ((v & 0x7fffffffu) > 0x7f800000u)
+      v = 0x7fffe000u;
+    else if ((v & 0x7f800000u) != 0x7f800000u)
+      v = (v + 0xfffu + ((v >> 13) & 1)) & ~0x1fffu;
     std::memcpy(row + i, &v, 4);
   }
 }
@@ -54,16 +61,15 @@ void convert(TensorType type, char* row, u32 bytes) {
 void fill(const TensorMap& map, char* row, u32 bytes) {
   std::memset(row, 0, bytes);
   if (map.fill != TensorFill::nan) return;
-  const u32 size = size_bytes(map.type);
-  const u64 nan = size == 8 ? 0x7fffffffffffffffull : size == 4 ? 0x7fffffffull : 0x7fffull;
-  for (u32 i = 0; i < bytes; i += size) std::memcpy(row + i, &nan, size);
+  constexpr u16 nan = 0x7ff7;  // of every type, as often as its size holds it (measured on an H200)
+  for (u32 i = 0; i < bytes; i += sizeof nan) std::memcpy(row + i, &nan, sizeof nan);
 }
 
 // One CTA's copy of the box at `to`. Global rows are announced in any case.
 void load_box(Warp& w, const Operands& o, TensorBox box, u64 to, u32 lane, Announcement& copy) {
   const u32 bytes = box.row_bytes(), size = size_bytes(o.map.type);
-  copy.range(Access::store, Space::shared_cluster, to, box.bytes());
-  w.port->at(w, Space::shared_cluster, to, box.bytes(), 128, Access::store, lane);
+  copy.range(Access::store, Space::shared_cluster, to, box.shared_bytes());
+  w.port->at(w, Space::shared_cluster, to, box.shared_bytes(), 128, Access::store, lane);
   alignas(16) char row[kMaxRowBytes];
   for (u32 r = 0; r < box.rows(); ++r) {
     const TensorRow from = box.next();
@@ -75,7 +81,8 @@ void load_box(Warp& w, const Operands& o, TensorBox box, u64 to, u32 lane, Annou
       convert(o.map.type, row + from.first * size, inner);
     }
     for (u32 c = 0; c < bytes; c += 16)
-      std::memcpy(w.port->at(w, Space::shared_cluster, box.swizzled(to + r * bytes + c), 16, 16, Access::store, lane), row + c, 16);
+      std::memcpy(w.port->at(w, Space::shared_cluster, box.swizzled(to + r * box.row_pitch() + c), 16, 16, Access::store, lane), row + c,
+                  16);
   }
 }
 
@@ -116,15 +123,15 @@ void store_box(Warp& w, const Inst& in, u32 lane, Access access, F piece) {
   const u64 from = lane_address(w, in, o.next, lane);
   TensorBox box(o.map, o.start, {});
   Announcement copy(w, in, lane);
-  copy.range(Access::load, Space::shared, from, box.bytes());
-  w.port->at(w, Space::shared, from, box.bytes(), 128, Access::load, lane);
+  copy.range(Access::load, Space::shared, from, box.shared_bytes());
+  w.port->at(w, Space::shared, from, box.shared_bytes(), 128, Access::load, lane);
   const u32 bytes = box.row_bytes(), size = size_bytes(o.map.type);
   alignas(16) char row[kMaxRowBytes];
   for (u32 r = 0; r < box.rows(); ++r) {
     const TensorRow to = box.next();
     if (!to.inside) continue;
     for (u32 c = 0; c < bytes; c += 16)
-      std::memcpy(row + c, w.port->at(w, Space::shared, box.swizzled(from + r * bytes + c), 16, 16, Access::load, lane), 16);
+      std::memcpy(row + c, w.port->at(w, Space::shared, box.swizzled(from + r * box.row_pitch() + c), 16, 16, Access::load, lane), 16);
     const u32 inner = (to.end - to.first) * size;
     copy.range(access, Space::global, to.address, inner);
     piece(o.map, w.port->at(w, Space::global, to.address, inner, size, access, lane), row + to.first * size, inner);

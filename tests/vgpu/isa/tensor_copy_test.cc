@@ -95,31 +95,41 @@ std::vector<u8> noise_bytes(size_t n, unsigned seed) {
   return v;
 }
 
+// Bytes from row to row in shared memory: a swizzle keeps rows that are narrower as far apart as it is wide.
+u32 row_pitch(const TiledTensor& t) {
+  const u32 span = t.swizzle == TensorSwizzle::none ? 0 : 16u << static_cast<u32>(t.swizzle);
+  return std::max(span, size_bytes(t.type) * t.box[0]);
+}
+
 // Calls F(place in the tile, byte offset in the tensor or -1) for each element of a tiled box.
 template <class F>
 void each_element(const TiledTensor& t, const std::vector<int>& start, F f) {
   const u32 size = size_bytes(t.type);
   std::array<u32, 5> n{1, 1, 1, 1, 1}, i{};
   for (u32 d = 0; d < t.rank; ++d) n[d] = d == 0 ? t.box[0] : (t.box[d] + t.element_strides[d] - 1) / t.element_strides[d];
-  u32 linear = 0;
+  u32 row = 0;
   for (i[4] = 0; i[4] < n[4]; ++i[4])
     for (i[3] = 0; i[3] < n[3]; ++i[3])
       for (i[2] = 0; i[2] < n[2]; ++i[2])
-        for (i[1] = 0; i[1] < n[1]; ++i[1])
-          for (i[0] = 0; i[0] < n[0]; ++i[0], ++linear) {
+        for (i[1] = 0; i[1] < n[1]; ++i[1], ++row)
+          for (i[0] = 0; i[0] < n[0]; ++i[0]) {
             s64 at = 0;
             for (u32 d = 0; d < t.rank; ++d) {
               const s64 c = start[d] + static_cast<s64>(i[d]) * (d == 0 ? 1 : t.element_strides[d]);
               if (c < 0 || c >= static_cast<s64>(t.dims[d])) at = -1;
               if (at >= 0) at += c * static_cast<s64>(d == 0 ? size : t.strides[d - 1]);
             }
-            f(place(linear * size, t.swizzle), at);
+            f(place(row * row_pitch(t) + i[0] * size, t.swizzle), at);
           }
 }
 u32 box_bytes(const TiledTensor& t) {
   u32 bytes = size_bytes(t.type) * t.box[0];
   for (u32 d = 1; d < t.rank; ++d) bytes *= (t.box[d] + t.element_strides[d] - 1) / t.element_strides[d];
   return bytes;
+}
+
+u32 tile_bytes(const TiledTensor& t) {  // in shared memory, in whole lines
+  return (box_bytes(t) / (size_bytes(t.type) * t.box[0]) * row_pitch(t) + 127) / 128 * 128;
 }
 
 TiledTensor make(TensorType type, std::vector<u64> dims, std::vector<u32> box, TensorSwizzle swizzle = TensorSwizzle::none) {
@@ -143,11 +153,11 @@ std::vector<Case> tiled_cases() {
   std::vector<Case> cases{
       {make(T::float32, {200}, {64}), {32}},
       {make(T::float32, {200}, {64}), {-20}},
-      {make(T::uint8, {300}, {256}), {190}},
+      {make(T::uint8, {300}, {256}), {176}},
       {make(T::bfloat16, {128, 40}, {64, 32}, S::bytes_128), {64, 8}},
       {make(T::bfloat16, {100, 40}, {64, 32}, S::bytes_128), {64, 20}},  // beyond both edges
       {make(T::float16, {72, 50}, {32, 16}, S::bytes_64), {-8, -3}},
-      {make(T::float16, {72, 50}, {16, 24}, S::bytes_32), {60, 30}},
+      {make(T::float16, {72, 50}, {16, 24}, S::bytes_32), {64, 30}},
       {make(T::float16, {72, 50}, {32, 16}, S::bytes_128), {8, 3}},  // rows narrower than the swizzle
       {make(T::int32, {20, 9, 7}, {8, 4, 3}, S::bytes_32), {16, -2, 5}},
       {make(T::float64, {10, 6, 5, 4}, {4, 3, 2, 3}), {8, 4, -1, 2}},
@@ -170,8 +180,7 @@ TEST(TensorCopy, TilesLandWhereTheyMust) {
     auto tensor_map = encode(c.tensor);
     ASSERT_TRUE(tensor_map.ok()) << tensor_map.error().message;
     const u32 bytes = box_bytes(c.tensor), size = size_bytes(c.tensor.type);
-    const u32 lines = (bytes + 127) / 128 * 128;
-    std::vector<u8> want = noise_bytes(lines, 9);
+    std::vector<u8> want = noise_bytes(tile_bytes(c.tensor), 9);
     const Outcome o = run(load_body(c, bytes), *tensor_map, memory, want, number % 2 == 0);
     ASSERT_TRUE(o.result.ok()) << o.result.fault->message;
     int inside = 0;
@@ -192,8 +201,8 @@ TEST(TensorCopy, StoresAndReductionsTouchOnlyTheTensor) {
       if (adds && c.tensor.type != TensorType::int32 && c.tensor.type != TensorType::float64) continue;
       Memory memory;
       std::vector<u8> x(tensor_bytes(c.tensor));
-      const u32 size = size_bytes(c.tensor.type), bytes = box_bytes(c.tensor);
-      std::vector<u8> tile = noise_bytes((bytes + 127) / 128 * 128, 5);
+      const u32 size = size_bytes(c.tensor.type);
+      std::vector<u8> tile = noise_bytes(tile_bytes(c.tensor), 5);
       if (c.tensor.type == TensorType::float64) {  // sums of small integers are exact
         std::mt19937 random(3);
         for (auto* v : {&x, &tile})
@@ -239,8 +248,9 @@ TEST(TensorCopy, NanFillAndTf32Rounding) {
   Case c{make(TensorType::float32, {20, 2}, {32, 2}), {0, 0}};
   c.tensor.fill = TensorFill::nan;
   std::vector<float> x(40, 1.5f);
-  x[3] = std::bit_cast<float>(0x3f801001u);  // just above the middle of two tf32 numbers
-  for (const TensorType type : {TensorType::float32, TensorType::tfloat32}) {
+  x[3] = std::bit_cast<float>(0x3f801001u);                                            // just above the middle of two tf32 numbers
+  x[4] = std::bit_cast<float>(0xff8b6895u), x[5] = std::bit_cast<float>(0x8038e830u);  // NaN, subnormal
+  for (const TensorType type : {TensorType::float32, TensorType::float32_ftz, TensorType::tfloat32, TensorType::tfloat32_ftz}) {
     Memory memory;
     c.tensor.type = type;
     c.tensor.address = map(memory, "x", x);
@@ -251,8 +261,11 @@ TEST(TensorCopy, NanFillAndTf32Rounding) {
     u32 word[64];
     std::memcpy(word, o.tile.data(), 256);
     EXPECT_EQ(word[0], 0x3fc00000u);
-    EXPECT_EQ(word[3], type == TensorType::float32 ? 0x3f801001u : 0x3f802000u);
-    EXPECT_EQ(word[20] & 0x7fffffffu, 0x7fffffffu);
+    const bool rounds = type == TensorType::tfloat32 || type == TensorType::tfloat32_ftz;
+    EXPECT_EQ(word[3], rounds ? 0x3f802000u : 0x3f801001u);
+    EXPECT_EQ(word[4], rounds ? 0x7fffe000u : 0xff8b6895u);
+    EXPECT_EQ(word[5], rounds ? 0x8038e000u : 0x8038e830u);
+    EXPECT_EQ(word[20], 0x7ff77ff7u);
   }
 }
 
@@ -355,6 +368,11 @@ TEST(TensorCopy, BadMapsAndTensorsThatEndTooEarlyAreFaults) {
   ASSERT_TRUE(o.result.fault.has_value());
   EXPECT_EQ(o.result.fault->kind, FaultKind::out_of_bounds);
   EXPECT_EQ(o.result.fault->buffer, "x");
+  c.start = {3, 0};  // 12 bytes
+  o = run(load_body(c, 256), *tensor_map, memory, std::vector<u8>(256));
+  ASSERT_TRUE(o.result.fault.has_value());
+  EXPECT_EQ(o.result.fault->kind, FaultKind::illegal_instruction);
+  EXPECT_NE(o.result.fault->message.find("multiple of 16"), std::string::npos) << o.result.fault->message;
   o = run(load_body(c, 256), TensorMap{}, memory, std::vector<u8>(256));
   ASSERT_TRUE(o.result.fault.has_value());
   EXPECT_EQ(o.result.fault->kind, FaultKind::illegal_instruction);
