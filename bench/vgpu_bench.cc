@@ -106,7 +106,7 @@ std::string wgmma_loop() {
   for (int k = 0; k < 4; ++k)
     s += "add.u64 %rd4, %rd2, " + std::to_string(2 * k) + "; add.u64 %rd5, %rd3, " + std::to_string(2 * k) +
          ";\nwgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" + d + "}, %rd4, %rd5, %q, 1, 1, 0, 0;\n";
-  s += "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0; add.u32 %r0, %r0, 1; setp.lt.u32 %p, %r0, 64; @%p bra "
+  s += "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0; add.u32 %r0, %r0, 1; setp.lt.u32 %p, %r0, 512; @%p bra "
        "LOOP;\nld.param.u64 %rd1, [y];\n";
   for (int i = 0; i < 64; ++i) s += "st.global.f32 [%rd1+" + std::to_string(4 * i) + "], %f" + std::to_string(i) + ";\n";
   return s + "ret;\n}\n";

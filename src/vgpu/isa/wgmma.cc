@@ -127,10 +127,11 @@ struct Wgmma {
     if constexpr (B::bytes == 2) {
       if (!mn_major) {
         const char* chunks[16];
-        u32 at[16], outside = 0;
+        alignas(64) u32 at[16];
         for (u32 i = 0; i < 16; ++i) at[i] = d.k_major(first + i / 2, i % 2);
-        for (u32 i = 0; i < 16; ++i) outside |= static_cast<u32>(at[i] < kSharedStart) | static_cast<u32>(at[i] + 16 > w.cta->shared_end);
-        if (outside != 0) [[unlikely]]
+        u32 lowest = at[0], highest = at[0];
+        for (const u32 address : at) lowest = std::min(lowest, address), highest = std::max(highest, address);
+        if (lowest < kSharedStart || highest + 16 > w.cta->shared_end) [[unlikely]]
           for (const u32 address : at) chunk_at(w, address);
         for (u32 i = 0; i < 16; ++i) chunks[i] = w.cta->shared + at[i];
         return Core::place_halves(chunks, std::is_same_v<B, ElementBf16>, scale < 0, b, rule);
