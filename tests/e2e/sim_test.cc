@@ -14,6 +14,7 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
 
+constexpr const char* kProgram = CUTEGEN_SOURCE_DIR "/tests/e2e/sim_program.cu";
 const fs::path kSim = fs::path(CUTEGEN_BINARY).parent_path() / "sim";
 
 class SimTest : public ProgramTest {
@@ -24,7 +25,7 @@ class SimTest : public ProgramTest {
     ASSERT_TRUE(made.ok());
     built_ = new TempDir(std::move(*made));
     fs::create_symlink(kSim / "libcudart.so.13", built_->path() / "libcudart.so");
-    compile("program", {"-cudart", "shared", "-lineinfo", "-L" + built_->path().string()});
+    compile("program", kProgram, {"-cudart", "shared", "-lineinfo", "-L" + built_->path().string()});
   }
   static void TearDownTestSuite() {
     delete built_;
@@ -34,9 +35,8 @@ class SimTest : public ProgramTest {
     if (built_ == nullptr) GTEST_SKIP() << "nvcc is not on PATH";
     ProgramTest::SetUp();
   }
-  static void compile(const std::string& name, std::vector<std::string> options) {
-    std::vector<std::string> argv = {"nvcc", "-std=c++17",  "-arch=sm_90a",
-                                     "-o",   program(name), CUTEGEN_SOURCE_DIR "/tests/e2e/sim_program.cu"};
+  static void compile(const std::string& name, const char* source, std::vector<std::string> options) {
+    std::vector<std::string> argv = {"nvcc", "-std=c++17", "-arch=sm_90a", "-o", program(name), source};
     argv.insert(argv.end(), options.begin(), options.end());
     const auto finished = run({argv, {}, built_->path(), ""}, Deadline::in(system_clock(), Seconds(300)));
     ASSERT_TRUE(finished.ok()) << finished.error().message;
@@ -82,6 +82,19 @@ TEST_F(SimTest, AFaultIsNamedWithItsLine) {
   const auto line = std::count(source->begin(), source->begin() + static_cast<std::ptrdiff_t>(source->find("// the line that")), '\n') + 1;
   EXPECT_THAT(finished.err, HasSubstr("sim_program.cu:" + std::to_string(line)));
   EXPECT_THAT(finished.err, HasSubstr("out_of_bounds: write of 4 bytes"));
+}
+
+// The results of an H200, one process a case; three of them are refused there, and in the same words.
+TEST_F(SimTest, TensorCopiesAreThoseOfAnH200) {
+  compile("tensor_copies", CUTEGEN_SOURCE_DIR "/scripts/gpu/tensor_copies.cu", {"-cudart", "shared", "-L" + built_->path().string()});
+  const auto all = cutegen({"sim", "--", program("tensor_copies")});
+  const int cases = std::atoi(all.out.c_str());
+  EXPECT_EQ(cases, 46) << all.err;
+  std::string results;
+  for (int i = 0; i < cases; ++i) results += cutegen({"sim", "--", program("tensor_copies"), std::to_string(i)}).out;
+  const auto recorded = read_file(CUTEGEN_SOURCE_DIR "/tests/sim/data/h200_tensor_copies.txt");
+  ASSERT_TRUE(recorded.ok());
+  EXPECT_TRUE(results == *recorded) << "compare with scripts/gpu/tensor_copies.sh under $CUTEGEN";
 }
 
 TEST_F(SimTest, CountsByKernel) {
@@ -131,7 +144,7 @@ TEST_F(SimTest, NothingOutlivesAKilledCutegen) {
 }
 
 TEST_F(SimTest, WhatCannotRunIsSaidBefore) {
-  compile("static_program", {"-cudart", "static"});
+  compile("static_program", kProgram, {"-cudart", "static"});
   const Finished finished = cutegen({"sim", "--", program("static_program")});
   EXPECT_EQ(finished.status.code, 2);
   EXPECT_THAT(finished.err, HasSubstr("linked with the static CUDA runtime"));
