@@ -40,7 +40,8 @@ Json node_json(const StoredNode& node) {
 ExitCode Summary::exit_code() const {
   if (!best || !verdict) return ExitCode::no_kernel;
   const TimedAgainst* over = verdict->timing ? headline(*verdict->timing) : nullptr;
-  return over == nullptr || over->speedup.ratio > 1 ? ExitCode::done : ExitCode::no_kernel;
+  const bool slower = over != nullptr && verdict->timing->measured && over->speedup.ratio <= 1;  // a prediction decides nothing
+  return slower ? ExitCode::no_kernel : ExitCode::done;
 }
 
 std::string Summary::stopped() const { return result ? result->stopped : "unfinished"; }

@@ -55,8 +55,9 @@ class Uninitialised : public Check {
   void instruction(const Warp& w, const Inst& in, u32 mask) override {
     const std::string& name = image_.pcs[in.id].form->name;
     if (!name.starts_with("vgpu.")) return;
+    if (name == "vgpu.join" || name == "vgpu.__assertfail" || in.count < 3) return;
     const u64 at = name == "vgpu.copy_local" ? in.op[0] : in.op[2], bytes = name == "vgpu.copy_local" ? in.op[2] : 4;
-    if (name == "vgpu.join" || name == "vgpu.__assertfail" || in.count < 3 || at == kAbsent) return;
+    if (at == kAbsent) return;
     for (u32 m = mask; m != 0; m &= m - 1) state(w.cta).local.set(local_base(w, static_cast<u32>(std::countr_zero(m))) + at, bytes);
   }
 
