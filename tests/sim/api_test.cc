@@ -325,6 +325,7 @@ TEST_F(ApiTest, StreamsAndEvents) {
   EXPECT_EQ(cudaStreamSynchronize(stream), kSuccess);
   EXPECT_EQ(cudaStreamDestroy(stream), kSuccess);
   EXPECT_EQ(cudaEventDestroy(a), kSuccess);
+  EXPECT_EQ(cudaEventDestroy(b), kSuccess);
   testing::internal::CaptureStderr();
   EXPECT_EQ(cudaStreamSynchronize(stream), kInvalidResourceHandle);
   EXPECT_EQ(cudaEventRecord(a, nullptr), kInvalidResourceHandle);
