@@ -43,7 +43,11 @@ fs::path default_output(const fs::path& folder) {
 std::string command_line(const Options& o) {
   std::string line = "cutegen bench " + o.folder.filename().string();
   for (size_t i = 0; i < o.only.size(); ++i) line += (i == 0 ? " --only " : ",") + o.only[i];
-  return line + " --budget-seconds " + std::to_string(static_cast<int>(o.suite.run.budget_seconds));
+  const RunConfig& run = o.suite.run;
+  line += " --workers " + std::to_string(o.suite.workers) + " --budget-seconds " + std::to_string(static_cast<int>(run.budget_seconds));
+  if (run.max_candidates > 0) line += " --max-candidates " + std::to_string(run.max_candidates);
+  if (run.precision != "match") line += " --precision " + run.precision;
+  return line;
 }
 
 ExitCode bench(Options o) {

@@ -20,7 +20,7 @@ Result<TaskResult> run_outcome(const std::filesystem::path& run, ResultsHeader& 
   result.task_class = config.explore_policy().precision;
   result.verdict = summary.verdict;
   result.proposer = config.proposer;
-  result.why_short = summary.result ? summary.result->why_none : "the run is unfinished";
+  result.why_short = summary.result ? summary.result->why_none : kUnfinished;
   return result;
 }
 

@@ -106,8 +106,8 @@ std::string file_name(const std::string& id) {
 std::string last_line(const std::string& text) {
   const size_t end = text.find_last_not_of(" \n\r\t");
   if (end == std::string::npos) return "";
-  const size_t begin = text.find_last_of('\n', end);
-  return text.substr(begin == std::string::npos ? 0 : begin + 1, end - (begin == std::string::npos ? 0 : begin + 1) + 1);
+  const size_t begin = text.find_last_of('\n', end) + 1;  // 0 when there is none
+  return text.substr(begin, end + 1 - begin);
 }
 
 // What a process printed of its error: the line that says so, else its last.
@@ -190,8 +190,7 @@ class Runner {
     const bool lacking = f.status.code == static_cast<int>(ExitCode::machine);
     if (lacking && ++lacking_ >= kLacking) return Error{Errc::missing_dependency, reason(f), "", ""};
     if (!lacking) lacking_ = 0;
-    const bool ended = f.status.signal == 0 && !f.status.timed_out && f.status.code <= static_cast<int>(ExitCode::usage);
-    const bool counted = ended && (f.status.code != static_cast<int>(ExitCode::no_kernel) || has_result(task));
+    const bool counted = f.status.signal == 0 && !f.status.timed_out && (f.status.code == 0 || has_result(task) || refused(task, f.status));
     if (counted)
       CUTEGEN_CHECK(write_file_atomic(
           done_file(task),
@@ -201,11 +200,17 @@ class Runner {
     return {};
   }
 
+  // The task file itself is bad: there is not even a run.
+  bool refused(const SuiteTask& task, const ExitStatus& status) const {
+    std::error_code ec;
+    return status.code == static_cast<int>(ExitCode::usage) && !fs::exists(base(task) / "run.db", ec);
+  }
+
   // Whether its run came to an end; exit 1 also says that the tools failed.
   bool has_result(const SuiteTask& task) const {
     ResultsHeader header;
     const auto outcome = run_outcome(base(task), header);
-    return outcome.ok() && outcome->why_short != "the run is unfinished";
+    return outcome.ok() && outcome->why_short != kUnfinished;
   }
 
   std::string outcome_line(const SuiteTask& task, const Finished& f) const {

@@ -11,7 +11,7 @@
 namespace cutegen {
 
 // Part of every key: raised when a change of the judge can change a verdict.
-inline constexpr int kJudgeVersion = 1;
+inline constexpr int kJudgeVersion = 2;
 
 class VerdictCache {
  public:

@@ -83,6 +83,24 @@ std::string load_how(const Fusion& fusion, const Expr& leaf, int group, int vec)
   return once ? "Streaming" : "Cached";
 }
 
+std::string rows_tuple(const Layout& layout, const char* what) {
+  auto part = [&](int group) {
+    const std::vector<Mode> modes = only(layout, group).modes;
+    return std::string_view(what) == "Shape" ? cute_shape(modes) : cute_stride(modes);
+  };
+  return fmt::format("{}<{}, {}, {}>", what, part(kOuter), part(kReduced), part(kInner));
+}
+
+Json rows_leaf(const Fusion& fusion, const Expr& leaf, int vec_group, int vec) {
+  return {{"name", leaf.name},
+          {"type", value_type(leaf.dtype)},
+          {"shape", rows_tuple(leaf.layout, "Shape")},
+          {"stride", rows_tuple(leaf.layout, "Stride")},
+          {"buffer", buffer_name(fusion, leaf.ref)},
+          {"offset", leaf.layout.offset == 0 ? "" : fmt::format(" + {}", leaf.layout.offset)},
+          {"how", load_how(fusion, leaf, vec_group, vec)}};
+}
+
 Json lines(const std::vector<std::string>& text) {
   Json out = Json::array();
   for (const std::string& line : text) out.push_back({{"line", line}});

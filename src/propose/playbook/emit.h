@@ -30,6 +30,11 @@ std::string output_name(size_t index);
 // How `vec` neighbours along `group` of a leaf are loaded: "Streaming", "Cached", "Splat", "Gather" (tile.cuh).
 std::string load_how(const Fusion& fusion, const Expr& leaf, int group, int vec);
 
+// A tuple over the groups of an [outer, R, inner] domain as CuTe writes it: `what` is "Shape" or "Stride".
+std::string rows_tuple(const Layout& layout, const char* what);
+// A leaf of such a domain, for a template: {"name", "type", "shape", "stride", "buffer", "offset", "how"}.
+Json rows_leaf(const Fusion& fusion, const Expr& leaf, int vec_group, int vec);
+
 // C++ strings as one-member objects for a section: [{"line": "..."}].
 Json lines(const std::vector<std::string>& text);
 // The statements of `ops`, in order.

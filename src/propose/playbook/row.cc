@@ -75,7 +75,6 @@ class RowMatch : public Match {
   void gather_facts();
 
   // Template parameters.
-  Json leaf_json(int id, int vec) const;
   Json loads(const std::vector<int>& leaves, int vec) const;
   Json pointers(const std::vector<int>& leaves, bool args) const;
   Result<Json> level_json(int n, int vec) const;
@@ -181,21 +180,6 @@ std::vector<int> RowMatch::level_inputs(int n) const {
   return out;
 }
 
-Json RowMatch::leaf_json(int id, int vec) const {
-  const Expr& leaf = expr(id);
-  auto part = [&](int group) { return only(leaf.layout, group).modes; };
-  auto tuple = [&](const char* what, auto print) {
-    return fmt::format("{}<{}, {}, {}>", what, print(part(kOuter)), print(part(kReduced)), print(part(kInner)));
-  };
-  return {{"name", leaf.name},
-          {"type", value_type(leaf.dtype)},
-          {"shape", tuple("Shape", cute_shape)},
-          {"stride", tuple("Stride", cute_stride)},
-          {"buffer", buffer_name(*fusion_, leaf.ref)},
-          {"offset", leaf.layout.offset == 0 ? "" : fmt::format(" + {}", leaf.layout.offset)},
-          {"how", load_how(*fusion_, leaf, vec_group(), vec)}};
-}
-
 Json RowMatch::loads(const std::vector<int>& leaves, int vec) const {
   Json out = Json::array();
   for (const int id : leaves) out.push_back({{"name", expr(id).name}, {"how", load_how(*fusion_, expr(id), vec_group(), vec)}});
@@ -266,8 +250,8 @@ Json RowMatch::row_results(bool of_columns) const {
 Result<void> RowMatch::add_problem(Json& params, int vec) const {
   const Domain& d = fusion_->domain();
   Json leaves = Json::array(), row_leaves = Json::array(), fields = Json::array(), levels = Json::array(), results = Json::array();
-  for (const int id : full_leaves_) leaves.push_back(leaf_json(id, vec));
-  for (const int id : row_leaves_) row_leaves.push_back(leaf_json(id, vec));
+  for (const int id : full_leaves_) leaves.push_back(rows_leaf(*fusion_, expr(id), vec_group(), vec));
+  for (const int id : row_leaves_) row_leaves.push_back(rows_leaf(*fusion_, expr(id), vec_group(), vec));
   std::vector<std::string> begin;
   for (size_t id = 0; id < fusion_->exprs().size(); ++id) {
     const Expr& x = expr(static_cast<int>(id));
@@ -289,23 +273,20 @@ Result<void> RowMatch::add_problem(Json& params, int vec) const {
   }
   const auto closure = fusion_->closure(targets);
   CUTEGEN_TRY(const Json map_lines, statements(*fusion_, closure.ops));
-  auto part = [&](int group) { return only(d.whole, group).modes; };
-  params.update(
-      {{"outer", d.outer},
-       {"reduced", d.reduced},
-       {"inner", d.inner},
-       {"leaves", leaves},
-       {"row_leaves", row_leaves},
-       {"row_fields", fields},
-       {"levels", levels},
-       {"row_params", pointers(row_leaves_, false)},
-       {"begin", lines(begin)},
-       {"has_map", facts_.has_map},
-       {"results", results},
-       {"map_lines", map_lines},
-       {"out_shape", fmt::format("Shape<{}, {}, {}>", cute_shape(part(kOuter)), cute_shape(part(kReduced)), cute_shape(part(kInner)))},
-       {"out_stride",
-        fmt::format("Stride<{}, {}, {}>", cute_stride(part(kOuter)), cute_stride(part(kReduced)), cute_stride(part(kInner)))}});
+  params.update({{"outer", d.outer},
+                 {"reduced", d.reduced},
+                 {"inner", d.inner},
+                 {"leaves", leaves},
+                 {"row_leaves", row_leaves},
+                 {"row_fields", fields},
+                 {"levels", levels},
+                 {"row_params", pointers(row_leaves_, false)},
+                 {"begin", lines(begin)},
+                 {"has_map", facts_.has_map},
+                 {"results", results},
+                 {"map_lines", map_lines},
+                 {"out_shape", rows_tuple(d.whole, "Shape")},
+                 {"out_stride", rows_tuple(d.whole, "Stride")}});
   return {};
 }
 
@@ -388,7 +369,7 @@ void RowMatch::add_geometry(Json& params, const Json& config) const {
       level["level_params"] = pointers(all, false);
       level["level_args"] = pointers(all, true);
       level["level_leaves"] = Json::array();
-      for (const int id : used) level["level_leaves"].push_back(leaf_json(id, vec));
+      for (const int id : used) level["level_leaves"].push_back(rows_leaf(*fusion_, expr(id), vec_group(), vec));
       earlier.push_back({{"m", n}});
     }
   }

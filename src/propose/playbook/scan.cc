@@ -61,7 +61,6 @@ class ScanMatch : public Match {
  private:
   ScanMatch(const Task& task, std::filesystem::path kernels) : task_(task), kernels_(std::move(kernels)) {}
   Result<void> analyse();
-  Json leaf_json(int id, int vec) const;
   const Expr& expr(int id) const { return fusion_->exprs()[static_cast<size_t>(id)]; }
   int64_t outer() const { return fusion_->domain().outer; }
   int64_t reduced() const { return fusion_->domain().reduced; }
@@ -105,31 +104,12 @@ Result<void> ScanMatch::analyse() {
   return {};
 }
 
-Json ScanMatch::leaf_json(int id, int vec) const {
-  const Expr& leaf = expr(id);
-  auto part = [&](int group) { return only(leaf.layout, group).modes; };
-  auto tuple = [&](const char* what, auto print) {
-    return fmt::format("{}<{}, {}, {}>", what, print(part(kOuter)), print(part(kReduced)), print(part(kInner)));
-  };
-  return {{"name", leaf.name},
-          {"type", value_type(leaf.dtype)},
-          {"shape", tuple("Shape", cute_shape)},
-          {"stride", tuple("Stride", cute_stride)},
-          {"buffer", buffer_name(*fusion_, leaf.ref)},
-          {"offset", leaf.layout.offset == 0 ? "" : fmt::format(" + {}", leaf.layout.offset)},
-          {"how", load_how(*fusion_, leaf, vec_group(), vec)}};
-}
-
 Result<std::string> ScanMatch::render(const Json& config) const {
   const int threads = config.value("threads", 256), vec = config.value("vec", 1), unroll = config.value("unroll", 1);
   const Domain& d = fusion_->domain();
   Json leaves = Json::array();
-  for (const int id : leaves_) leaves.push_back(leaf_json(id, vec));
+  for (const int id : leaves_) leaves.push_back(rows_leaf(*fusion_, expr(id), vec_group(), vec));
   CUTEGEN_TRY(const Json body, statements(*fusion_, ops_));
-  auto part = [&](int group) { return only(d.whole, group).modes; };
-  auto tuple = [&](const char* what, auto print) {
-    return fmt::format("{}<{}, {}, {}>", what, print(part(kOuter)), print(part(kReduced)), print(part(kInner)));
-  };
   const int64_t columns = (d.inner + int64_t{threads} * vec - 1) / (int64_t{threads} * vec);
   const Buffers bufs = buffers(task_, *fusion_);
   Json params = head(task_, describe(config), config);
@@ -140,8 +120,8 @@ Result<std::string> ScanMatch::render(const Json& config) const {
                  {"reduced", d.reduced},
                  {"inner", d.inner},
                  {"leaves", leaves},
-                 {"out_shape", tuple("Shape", cute_shape)},
-                 {"out_stride", tuple("Stride", cute_stride)},
+                 {"out_shape", rows_tuple(d.whole, "Shape")},
+                 {"out_stride", rows_tuple(d.whole, "Stride")},
                  {"body", body},
                  {"term", fusion_->code(term_)},
                  {"threads", threads},
